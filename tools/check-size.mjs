@@ -19,7 +19,7 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 8704 },
+  { file: 'packages/client/src/index.ts', maxBytes: 8448 },
   { file: 'packages/client/src/browser/index.ts', maxBytes: 2560 },
   { file: 'packages/client/src/kept-secrets.ts', maxBytes: 1536 },
   { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },
@@ -83,7 +83,8 @@ export async function checkSize(root, limits = LIMITS) {
 /** What a package may weigh as it is published, unpacked. @type {Readonly<Record<string, { files: number, kilobytes: number }>>} */
 const WEIGHTS = {
   'packages/samekey': { files: 1_100, kilobytes: 2_000 },
-  'packages/client': { files: 70, kilobytes: 105 },
+  // With an entry of its own for what is rare, so that the core need not hold it.
+  'packages/client': { files: 80, kilobytes: 105 },
   'packages/testing': { files: 250, kilobytes: 900 },
   // With its page, which is one script.
   'packages/console': { files: 60, kilobytes: 200 },

@@ -38,6 +38,8 @@ interface Said {
   readonly code: string;
   /** Whether asking again can change it; null: it does not say. */
   readonly retryable?: boolean | null;
+  /** What is certain where the table has nothing: refused by a stored answer, or before anything began. */
+  readonly means?: 'stored' | 'never-ran';
 }
 
 /** How a server speaks. */
@@ -48,21 +50,10 @@ export interface ClientProfile {
   read(answer: Answer, document: Document): Said;
 }
 
-/** An answer by which the server says that nothing happened. */
-export interface Refusal {
-  readonly status: number;
-  /** The `code` of its body, or Stripe's `type`. Default: whatever it is. */
-  readonly code?: string;
-}
-
 /** What it means. */
-export function judge(
-  answer: Answer,
-  { profile, refusals }: { readonly profile: ClientProfile; readonly refusals: readonly Refusal[] },
-): Meaning {
+export function judge(answer: Answer, profile: ClientProfile): Meaning {
   const { status, headers } = answer;
-  const document = documentOf(answer);
-  const { code, retryable } = profile.read(answer, document);
+  const { code, retryable, means: certain } = profile.read(answer, documentOf(answer));
   const asksToWait = headers.has('retry-after');
   // RFC 9110 §15.3.3: accepted, and where or when to ask.
   const isAccepted = status === 202 && !isCode(code) && (asksToWait || headers.has('location'));
@@ -73,9 +64,7 @@ export function judge(
     code: isAccepted ? 'accepted' : code,
     mark: isReplay(answer) ? 'replayed' : headers.has('idempotency-key-expires') ? 'kept' : again,
   });
-  if (means !== 'unproven') return means;
-  const said = [undefined, document.code, document.error?.code, document.error?.type];
-  return refusals.some((one) => one.status === status && said.includes(one.code)) ? 'never-ran' : means;
+  return means === 'unproven' ? (certain ?? means) : means;
 }
 
 function documentOf({ status, body }: Answer): Document {

@@ -11,18 +11,23 @@ export class ClientError extends Error {
   readonly code: ClientErrorCode;
   readonly help: string;
 
-  constructor(name: string, code: 'options' | 'unsettled', message: string) {
+  constructor(kind: 'Options' | 'Unsettled', message: string) {
     super(message);
     // Said, and not taken from the class: a page's bundler gives that another one.
-    this.name = name;
-    this.code = `ERR_SAMEKEY_${code.toUpperCase()}` as ClientErrorCode;
-    this.help = `https://samekey.example/errors#err-samekey-${code}`;
+    this.name = `${kind}Error`;
+    this.code = `ERR_SAMEKEY_${kind.toUpperCase()}` as ClientErrorCode;
+    this.help = `https://samekey.example/errors#err-samekey-${kind.toLowerCase()}`;
   }
 }
 
 /** An option or a request is not acceptable. Thrown before anything is sent. */
 export class OptionsError extends ClientError {
   constructor(message: string) {
-    super('OptionsError', 'options', message);
+    super('Options', message);
   }
+}
+
+/** Refuses what is not right; throws {@link OptionsError}. */
+export function must(isRight: boolean, message: string): asserts isRight {
+  if (!isRight) throw new OptionsError(message);
 }

@@ -22,19 +22,17 @@ export interface ClientWorld {
  * Not the server's world: that one brings digests for Node which a browser need not download, and its timers let the
  * process end, while a program that waits for its answer must not end before it.
  */
-export function clientWorld(): ClientWorld {
-  return {
-    monotonicNow: () => performance.now(),
-    wallNow: () => Date.now(),
-    random: () => Math.random(),
-    setTimer(delayMs, callback) {
-      // Timers know no more: a longer delay would end at once.
-      const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1));
-      return { cancel: () => clearTimeout(timer) };
-    },
-    sha256: async (bytes) =>
-      toBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource))),
-    // oxlint-disable-next-line no-console -- the one channel that every platform has
-    warn: (code, message) => console.warn(`SamekeyWarning [${code}]: ${message}`),
-  };
-}
+export const OWN_WORLD: ClientWorld = {
+  monotonicNow: () => performance.now(),
+  wallNow: () => Date.now(),
+  random: () => Math.random(),
+  setTimer(delayMs, callback) {
+    // Timers know no more: a longer delay would end at once.
+    const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1));
+    return { cancel: () => clearTimeout(timer) };
+  },
+  sha256: async (bytes) =>
+    toBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource))),
+  // oxlint-disable-next-line no-console -- the one channel that every platform has
+  warn: (code, message) => console.warn(`SamekeyWarning [${code}]: ${message}`),
+};

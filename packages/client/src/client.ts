@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
       return open.map(({ name, row }) => openOf(name, row));
     },
     async clear(clearing = {}) {
-      checkNames(clearing, (name) => name === 'unsettled');
+      checkNames(clearing, ['unsettled']);
       const { live } = settings;
       settings.isCleared = true;
       for (const [name, row] of live) live.set(name, { ...row, request: null });

@@ -4,12 +4,12 @@
  * Node; at most 8.2 KB compressed, held by tools/check-size.mjs.
  */
 
-export type { ClientProfile, Refusal } from './answer.ts';
+export type { ClientProfile } from './answer.ts';
 export { type Client, createClient, type OpenOperation } from './client.ts';
 export type { ClientOperation, OperationOptions } from './named-operation.ts';
 export type { ClientWorld } from './client-world.ts';
-export type { ClientOptions, RetryOptions, WhenDone } from './options.ts';
-export { memoryPending, type PendingStore } from './pending.ts';
+export type { ClientOptions, WhenDone } from './options.ts';
+export type { PendingStore } from './pending.ts';
 export type {
   ClientEvent,
   ClientResult,

@@ -280,20 +280,28 @@ function givenUp(settings: Settings, row: Row): SettledRow {
   return { ...settledOf(settings, row, null), neverSent: row.stage === 'new' };
 }
 
+/** What each verb is for. */
+const GIVES_UP: Readonly<Record<'cancel' | 'discard' | 'again', readonly Row['stage'][]>> = {
+  cancel: ['new'],
+  discard: ['new', 'sent'],
+  again: ['settled'],
+};
+
 /**
- * Drops what a person gives up: what is there, if `may` says so of it, and nothing that came meanwhile. Whether it did.
+ * Drops what a person gives up: what is there, or this key alone, and nothing that came meanwhile. Whether it did.
  * Rejects with the pending store's error.
  */
 export async function drop(
   settings: Settings,
   operation: string,
-  by: 'cancel' | 'discard' | 'again',
-  may: (row: Row) => boolean,
+  by: keyof typeof GIVES_UP,
+  onlyKey: string | null,
 ): Promise<boolean> {
-  let key: string | undefined;
+  let key = onlyKey;
   const dropping = change<SettledRow, null>(settings, operation, (found) => {
     const row = found?.row;
-    if (row === undefined || !may(row) || row.key !== (key ??= row.key)) return { end: null };
+    if (row === undefined || row.key !== (key ??= row.key) || !GIVES_UP[by].includes(row.stage))
+      return { end: null };
     return givenUp(settings, row);
   });
   if ('end' in (await ofStore(dropping))) return false;

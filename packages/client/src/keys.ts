@@ -6,7 +6,7 @@
  * Sources: RFC 9562 §5.4 (version 4), §5.7 (version 7).
  */
 
-import { OptionsError } from './client-error.ts';
+import { must } from './client-error.ts';
 
 /** A random UUID, version 4. */
 export function uuidV4(): string {
@@ -28,6 +28,6 @@ export function looksLikeCounter(key: string): boolean {
 /** Refuses what servers do not take; throws `OptionsError`, without the key. */
 export function checkOwnKey(key: string): string {
   // What `checkKey` of core/key takes by default, without its words.
-  if (!/^(?=.*\S)[ -~]{1,255}$/.test(key)) throw new OptionsError('A key has 1–255 characters of ASCII.');
+  must(/^(?=.*\S)[ -~]{1,255}$/.test(key), 'A key has 1–255 characters of ASCII.');
   return key;
 }

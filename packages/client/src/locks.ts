@@ -18,24 +18,28 @@ export type RunAlone = <Value>(
 /** The caller's signal came while it waited for its turn. */
 export const GIVEN_UP: Error = new Error('Given up.');
 
-type Request = (name: string, options: { signal: AbortSignal }, body: () => unknown) => Promise<unknown>;
+/** The part of a `LockManager` that is used here. */
+interface Turns {
+  request(name: string, options: { signal: AbortSignal }, body: () => unknown): Promise<unknown>;
+}
 
-export function createLocks(world: ClientWorld, prefix: () => Promise<string>, waitMaxMs: number): RunAlone {
-  const locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks;
-  const request: Request =
-    locks === undefined ? queue() : (name, options, body) => locks.request(name, options, body);
-  return async (name, signal, body) => {
+export function createLocks(world: ClientWorld, prefix: Promise<string>, waitMaxMs: number): RunAlone {
+  const locks = (globalThis as { navigator?: { locks?: Turns } }).navigator?.locks ?? queue();
+  return async (operation, signal, body) => {
+    // A prefix of their own: the locks of the page are no operations.
+    const name = `samekey:${await prefix}${operation}`;
     const waiting = new AbortController();
     const stop = (): void => waiting.abort();
     void pause(world, waitMaxMs, signal, waiting.signal).then(stop);
     let begun: ReturnType<typeof body> | undefined;
-    // A prefix of their own: the locks of the page are no operations.
-    await request(`samekey:${await prefix()}${name}`, { signal: waiting.signal }, () => {
-      // One that was given up meanwhile is granted all the same by some.
-      if (!waiting.signal.aborted) begun = body(true);
-      stop();
-      return begun;
-    }).catch(() => undefined);
+    await locks
+      .request(name, { signal: waiting.signal }, () => {
+        // One that was given up meanwhile is granted all the same by some.
+        if (!waiting.signal.aborted) begun = body(true);
+        stop();
+        return begun;
+      })
+      .catch(() => undefined);
     stop();
     if (begun === undefined && signal?.aborted === true) throw GIVEN_UP;
     return begun ?? body(false);
@@ -43,16 +47,18 @@ export function createLocks(world: ClientWorld, prefix: () => Promise<string>, w
 }
 
 /** Turns within this client. */
-function queue(): Request {
+function queue(): Turns {
   const tails = new Map<string, Promise<unknown>>();
-  return (name, { signal }, body) => {
-    const before = tails.get(name);
-    const givenUp = new Promise((resolve) => signal.addEventListener('abort', resolve));
-    const mine = Promise.race([before, givenUp]).then(body);
-    // Those behind wait for those before as well, also when this one gives up.
-    const tail = Promise.allSettled([before, mine]);
-    tails.set(name, tail);
-    void tail.then(() => tails.get(name) === tail && tails.delete(name));
-    return mine;
+  return {
+    request(name, { signal }, body) {
+      const before = tails.get(name);
+      const givenUp = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      const mine = Promise.race([before, givenUp]).then(body);
+      // Those behind wait for those before as well, also when this one gives up.
+      const tail = Promise.allSettled([before, mine]);
+      tails.set(name, tail);
+      void tail.then(() => tails.get(name) === tail && tails.delete(name));
+      return mine;
+    },
   };
 }

@@ -43,8 +43,8 @@ export type Meaning =
   | 'unproven';
 
 /**
- * Statuses (`4xx`: all of a class; `0`: a redirect that a browser hides) | codes (a `*` at the end: all that begin so)
- * | marks | what it means. A text, because a page downloads it.
+ * Statuses (`0`: a redirect that a browser hides) | codes | marks | what it means; a `*` at the end: all that begin so.
+ * A text, because a page downloads it.
  */
 const TABLE = `
 409 | outcome-unknown | any | outcome-unknown
@@ -56,29 +56,25 @@ const TABLE = `
 410 | response-not-stored* | any | unseen-error
 409 | attempts-exhausted | any | stored
 408 | never-started | replayed | stored
-2xx | any | replayed | replayed
-2xx | any | kept | first
+2* 3* | any | replayed | replayed
+2* 3* | any | kept | first
 202 409 425 | in-progress pending accepted | any | in-progress
-2xx | any | any | first
-3xx | any | replayed | replayed
-3xx | any | kept | first
-0 3xx | any | any | redirected
+2* | any | any | first
+0 3* | any | any | redirected
 408 | any | replayed kept | server-error
-5xx | any | replayed kept final | server-error
+5* | any | replayed kept final | server-error
 501 505 | any | any | server-error
-5xx | any | any | later
-4xx | any | replayed kept | stored
-4xx | any | again | later
-402 | card_error | any | stored
+5* | any | any | later
+4* | any | replayed kept | stored
+4* | any | again | later
 401 407 | any | any | sign-in
 403 | anonymous | any | sign-in
 400 422 | request-invalid | any | never-ran
 400 | key-* body-malformed request-time-invalid | any | never-ran
 400 412 | request-too-old | any | never-ran
 413 | body-too-large | any | never-ran
-400 402 404 | invalid_request_error | any | never-ran
 408 425 429 | any | any | later
-4xx | any | any | unproven
+4* | any | any | unproven
 `;
 
 /** A row of the table. */
@@ -97,10 +93,8 @@ export function isCode(code: string): boolean {
 
 /** What it means. */
 export function meaningOf({ status, code, mark }: Facts): Meaning {
-  const row = RULES.find(
-    ([statuses, codes, marks]) =>
-      has(statuses, String(status), `${Math.floor(status / 100)}xx`) && has(codes, code) && has(marks, mark),
-  );
+  const facts = [String(status), code, mark];
+  const row = RULES.find((patterns) => facts.every((fact, at) => has(patterns[at] ?? '', fact)));
   return row?.[3] ?? 'unproven';
 }
 
@@ -108,8 +102,6 @@ function fits(pattern: string, value: string): boolean {
   return pattern.endsWith('*') ? value.startsWith(pattern.slice(0, -1)) : pattern === value;
 }
 
-function has(patterns: string, ...values: readonly string[]): boolean {
-  return (
-    patterns === 'any' || patterns.split(' ').some((pattern) => values.some((value) => fits(pattern, value)))
-  );
+function has(patterns: string, value: string): boolean {
+  return patterns === 'any' || patterns.split(' ').some((pattern) => fits(pattern, value));
 }

@@ -5,7 +5,7 @@
  * `again`.
  */
 
-import { OptionsError } from './client-error.ts';
+import { must } from './client-error.ts';
 import {
   drop,
   enter,
@@ -75,13 +75,12 @@ export function createOperation(
   name: string,
   options: OperationOptions,
 ): ClientOperation {
-  if (typeof name !== 'string' || name === '' || name.length > 255)
-    throw new OptionsError('A name has 1–255 characters.');
-  checkNames(options, (option) => option === 'key' || option === 'whenDone');
+  must(typeof name === 'string' && name !== '' && name.length < 256, 'A name has 1–255 characters.');
+  checkNames(options, ['key', 'whenDone']);
   const ownKey = options.key === undefined ? null : checkOwnKey(options.key);
   // Of a key that never changes an equal call is always the same.
   const whenDone = readWhenDone(options.whenDone) ?? settings.whenDone ?? (ownKey === null ? null : 'same');
-  if (whenDone === null) throw new OptionsError('whenDone is missing: say "same" or "again".');
+  must(whenDone !== null, 'whenDone is missing: say "same" or "again".');
   return {
     name,
     async fetch(url, init = {}) {
@@ -93,8 +92,8 @@ export function createOperation(
     },
     ...verbs(settings, name, null),
     async again() {
-      if (ownKey !== null) throw new OptionsError('An own key never changes: make another.');
-      await drop(settings, name, 'again', ({ stage }) => stage === 'settled');
+      must(ownKey === null, 'An own key never changes: make another.');
+      await drop(settings, name, 'again', null);
       const now = await ofStore(look(settings, name));
       return now === null || (now.row.stage === 'settled' && now.row.answer === null);
     },
@@ -107,14 +106,13 @@ export function verbs(
   name: string,
   onlyKey: string | null,
 ): Pick<ClientOperation, 'cancel' | 'discard'> {
-  const isMeant = (key: string): boolean => key === (onlyKey ?? key);
   return {
-    cancel: () => drop(settings, name, 'cancel', ({ key, stage }) => isMeant(key) && stage === 'new'),
+    cancel: () => drop(settings, name, 'cancel', onlyKey),
     async discard(consent) {
       // Callers without types may pass nothing.
-      if (!(consent as Partial<typeof consent> | undefined)?.consented)
-        throw new OptionsError('discard({ consented: true }): ask the person.');
-      return drop(settings, name, 'discard', ({ key, stage }) => isMeant(key) && stage !== 'settled');
+      const isMeantSo = (consent as Partial<typeof consent> | undefined)?.consented === true;
+      must(isMeantSo, 'discard({ consented: true }): ask the person.');
+      return drop(settings, name, 'discard', onlyKey);
     },
   };
 }
@@ -190,17 +188,15 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
     settings,
     row,
     wasSent: row.stage === 'sent',
-    tries: 0,
+    progress,
     async beforeLeaving() {
       now = await markSent(settings, entering, key);
     },
   };
   const sent = await send(sending).catch((error: unknown) => {
-    progress.tries = sending.tries;
     if (error instanceof Stopped && error.told === null) return null;
     throw error;
   });
-  progress.tries = sending.tries;
   if (sent === null) {
     // Another call may have settled it: then its answer is this one's. Whether it was ever sent, its row says.
     const after = await enter(settings, { ...entering, onlyKey: key });
@@ -212,12 +208,10 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
       entering.isAlone &&
       !sending.wasSent &&
       // A store that fails now has the row still: then it is not certain.
-      (await drop(settings, operation, 'cancel', (kept) => kept.key === key && kept.stage === 'new').catch(
-        () => false,
-      ));
+      (await drop(settings, operation, 'cancel', key).catch(() => false));
     return isUnsent ? refused('never-sent') : sent.told;
   }
-  const isAlone = entered.isFirst && sending.tries === 1;
+  const isAlone = entered.isFirst && progress.tries === 1;
   return conclude(settings, operation, now, sent, isAlone && !now.row.isShared);
 }
 

@@ -1,31 +1,14 @@
 /** Options of a client, checked once, when it is made. */
 
-import { type ClientProfile, ietf, type Refusal } from './answer.ts';
-import { OptionsError } from './client-error.ts';
-import { type ClientWorld, clientWorld } from './client-world.ts';
+import { type ClientProfile, ietf } from './answer.ts';
+import { must } from './client-error.ts';
+import { type ClientWorld, OWN_WORLD } from './client-world.ts';
 import { uuidV4 } from './keys.ts';
 import { type Clock, createClock } from './clock.ts';
 import { createLocks, type RunAlone } from './locks.ts';
 import { type OwnRows, ownRows, type PendingStore } from './pending.ts';
 import type { ClientEvent } from './results.ts';
 import type { PendingRow } from './row.ts';
-
-/** How often and how long a call tries. */
-export interface RetryOptions {
-  /**
-   * Requests that may end without a final answer; default 6. Waiting for one that is in progress is bounded by the time
-   * alone.
-   */
-  readonly triesMax?: number;
-  /** The whole call, waiting included, in milliseconds; default 90,000. */
-  readonly timeMaxMs?: number;
-  /** One request with its answer, in milliseconds; default 30,000. */
-  readonly tryTimeMaxMs?: number;
-  /** The first pause is drawn from 0 to this, and twice as much each time; in milliseconds, default 500. */
-  readonly baseMs?: number;
-  /** No drawn pause is longer, in milliseconds; default 20,000. */
-  readonly capMs?: number;
-}
 
 /**
  * What an equal call means after the operation has ended in success. `same`: the one that is done, such as an invoice;
@@ -61,21 +44,29 @@ export interface ClientOptions {
    */
   readonly decidingHeaders?: readonly string[];
   /**
-   * How the server speaks; default: Samekey's problem documents and the draft's. Another is `stripe` of its own entry.
+   * How the server speaks; default: Samekey's problem documents and the draft's. Others are `stripe` and
+   * `withRefusals`, of entries of their own.
    */
   readonly profile?: ClientProfile;
   /** Whether the key is sent as a quoted String (RFC 9651); default: the profile's. */
   readonly quoted?: boolean;
   /** Of operations that say nothing themselves. Default `ask` in a page; elsewhere nobody can be asked. */
   readonly whenDone?: WhenDone;
-  /**
-   * Answers of 4xx that are certain to say that nothing happened, where the server does not say so itself. Only a
-   * request that was alone under its key is refused by them. Default: none.
-   */
-  readonly refusals?: readonly Refusal[];
   /** Makes keys; default `uuidV4`. */
   readonly makeKey?: () => string;
-  readonly retry?: RetryOptions;
+  /**
+   * Requests that may end without a final answer; default 6. Waiting for one that is in progress is bounded by the time
+   * alone.
+   */
+  readonly triesMax?: number;
+  /** The whole call, waiting included, in milliseconds; default 90,000. */
+  readonly timeMaxMs?: number;
+  /** One request with its answer, in milliseconds; default 30,000. */
+  readonly tryTimeMaxMs?: number;
+  /** The first pause is drawn from 0 to this, and twice as much each time; in milliseconds, default 500. */
+  readonly baseMs?: number;
+  /** No drawn pause is longer, in milliseconds; default 20,000. */
+  readonly capMs?: number;
   /**
    * An operation that is pending longer is not sent again, in milliseconds; default 23 h: the server must still know
    * the key. Keep it below the retention of the server.
@@ -99,25 +90,26 @@ export interface ClientOptions {
 }
 
 /** All of it, with the defaults. */
-export type Settings = Required<RetryOptions> &
-  Required<Omit<ClientOptions, 'retry' | 'baseUrl' | 'onEvent' | 'headers' | 'whenDone' | 'pending'>> & {
-    readonly pending: OwnRows;
-    readonly clock: Clock;
-    readonly locks: RunAlone;
-    /** Names in rows whose monotonic clock it was. */
-    readonly page: string;
-    /** The user has signed out. */
-    isCleared: boolean;
-    /** Keys of what is not kept whole, and whose person was asked: the same call may go on with them. */
-    readonly asked: Set<string>;
-    settledCount: number;
-    readonly baseUrl: string | undefined;
-    readonly whenDone: WhenDone | undefined;
-    /** What was sent and is not settled, by operation. */
-    readonly live: Map<string, PendingRow>;
-    readonly headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
-    readonly emit: (event: ClientEvent) => void;
-  };
+export type Settings = Required<
+  Omit<ClientOptions, 'baseUrl' | 'onEvent' | 'headers' | 'whenDone' | 'pending'>
+> & {
+  readonly pending: OwnRows;
+  readonly clock: Clock;
+  readonly locks: RunAlone;
+  /** Names in rows whose monotonic clock it was. */
+  readonly page: string;
+  /** The user has signed out. */
+  isCleared: boolean;
+  /** Keys of what is not kept whole, and whose person was asked: the same call may go on with them. */
+  readonly asked: Set<string>;
+  settledCount: number;
+  readonly baseUrl: string | undefined;
+  readonly whenDone: WhenDone | undefined;
+  /** What was sent and is not settled, by operation. */
+  readonly live: Map<string, PendingRow>;
+  readonly headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
+  readonly emit: (event: ClientEvent) => void;
+};
 
 const NUMBERS = {
   triesMax: 6,
@@ -131,41 +123,31 @@ const NUMBERS = {
   answerSizeMaxBytes: 2 ** 16,
 };
 
-/** Those of `RetryOptions` lead. */
-const RETRY = Object.keys(NUMBERS).slice(0, 5);
 const WHEN_DONE: readonly unknown[] = ['same', 'again', 'ask', undefined];
 
 /** Checks what an operation says; throws `OptionsError`. */
 export function readWhenDone(value: WhenDone | undefined): WhenDone | undefined {
-  if (!WHEN_DONE.includes(value)) throw new OptionsError('whenDone is "same", "again" or "ask".');
+  must(WHEN_DONE.includes(value), 'whenDone is "same", "again" or "ask".');
   return value;
 }
 
 /** Refuses names that are none: a misspelt option must not pass in silence (F87). */
-export function checkNames(options: object, known: (name: string) => boolean): void {
-  for (const name in options) if (!known(name)) throw new OptionsError(`${name} is no option here.`);
+export function checkNames(options: object, known: readonly string[]): void {
+  for (const name in options) must(known.includes(name), `${name} is no option here.`);
 }
 
 /** All clients of a page have one clock: what one sent before its user signed out and in has an age for the next. */
-const OWN_WORLD = clientWorld();
 let ownPage = '';
 
 /** Checks and completes them. Throws `OptionsError`. */
 export function readOptions(options: ClientOptions): Settings {
-  const { retry = {}, onEvent, ...rest } = options;
-  const { pending, subject, profile = ietf, refusals = [], decidingHeaders = [] } = options;
-  if (typeof pending?.swap !== 'function') throw new OptionsError('pending is missing.');
-  if (typeof subject !== 'string' || subject === '')
-    throw new OptionsError('subject is missing: whose is it?');
-  if (typeof profile.read !== 'function') throw new OptionsError('profile is wrong.');
-  if (globalThis.crypto?.subtle === undefined) throw new OptionsError('No Web Crypto: use HTTPS.');
-  if (decidingHeaders.some((name) => /cookie|authorization/i.test(name)))
-    throw new OptionsError('Credentials are no decidingHeaders.');
-  for (const refusal of refusals) {
-    checkNames(refusal, (name) => name === 'status' || name === 'code');
-    if (!(refusal.status >= 400 && refusal.status < 500))
-      throw new OptionsError('refusals have a status of 4xx.');
-  }
+  const { onEvent, ...rest } = options;
+  const { pending, subject, profile = ietf, decidingHeaders = [] } = options;
+  must(typeof pending?.swap === 'function', 'pending is missing.');
+  must(typeof subject === 'string' && subject !== '', 'subject is missing: whose is it?');
+  must(typeof profile.read === 'function', 'profile is wrong.');
+  must(globalThis.crypto?.subtle !== undefined, 'No Web Crypto: use HTTPS.');
+  must(!/cookie|authorization/i.test(decidingHeaders.join()), 'Credentials are no decidingHeaders.');
   const defaults = {
     ...NUMBERS,
     pending,
@@ -178,28 +160,23 @@ export function readOptions(options: ClientOptions): Settings {
     quoted: profile.quoted,
     // Elsewhere nobody can be asked, so it has to be said.
     whenDone: 'document' in globalThis ? ('ask' as const) : undefined,
-    refusals,
     makeKey: uuidV4,
     trustClock: !('indexedDB' in globalThis),
     world: OWN_WORLD,
   };
   // The tables of the server's options would not fit into a browser's download.
-  checkNames(retry, (name) => RETRY.includes(name));
-  checkNames(rest, (name) => name in defaults && !RETRY.includes(name));
-  const read = { ...defaults, ...retry, ...rest };
+  checkNames(rest, Object.keys(defaults));
+  const read = { ...defaults, ...rest };
   readWhenDone(read.whenDone);
   for (const name in NUMBERS) {
     const value = read[name as keyof typeof NUMBERS];
     // Whoever waits for an operation must find its answer.
     const min = name === 'settledKeptMs' ? read.timeMaxMs : 1;
-    if (!Number.isSafeInteger(value) || value < min)
-      throw new OptionsError(`${name} is ${value}: set an integer from ${min}.`);
+    must(Number.isSafeInteger(value) && value >= min, `${name} is ${value}: set an integer from ${min}.`);
   }
   const { world } = read;
   const bytes = new TextEncoder().encode(`samekey:${subject}`);
-  let digest: Promise<string> | undefined;
-  const user = (): Promise<string> =>
-    (digest ??= Promise.resolve(world.sha256(bytes)).then((text) => `${text}:`));
+  const user = Promise.resolve(world.sha256(bytes)).then((text) => `${text}:`);
   return {
     ...read,
     decidingHeaders: decidingHeaders.map((name) => name.toLowerCase()),

@@ -25,28 +25,13 @@ export type OwnRows = Pick<PendingStore, 'read' | 'swap'> & {
 };
 
 /** Another user's rows have other names; of a user they tell the digest alone. */
-export function ownRows(store: PendingStore, subject: () => Promise<string>): OwnRows {
+export function ownRows(store: PendingStore, subject: Promise<string>): OwnRows {
   return {
-    read: async (name) => store.read((await subject()) + name),
-    swap: async (name, expected, next) => store.swap((await subject()) + name, expected, next),
+    read: async (name) => store.read((await subject) + name),
+    swap: async (name, expected, next) => store.swap((await subject) + name, expected, next),
     async rows() {
-      const prefix = await subject();
+      const prefix = await subject;
       return (await store.rows(prefix)).map(([name, text]) => [name.slice(prefix.length), text]);
     },
-  };
-}
-
-/** Keeps nothing longer than the process or the page: for tests, and for operations that end with it. */
-export function memoryPending(): PendingStore {
-  const texts = new Map<string, string>();
-  return {
-    read: async (name) => texts.get(name) ?? null,
-    async swap(name, expected, next) {
-      if ((texts.get(name) ?? null) !== expected) return false;
-      if (next === null) texts.delete(name);
-      else texts.set(name, next);
-      return true;
-    },
-    rows: async (prefix) => [...texts].filter(([name]) => name.startsWith(prefix)),
   };
 }

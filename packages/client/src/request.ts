@@ -5,7 +5,7 @@
  * count, but those that the caller names because they decide (F130): a renewed token is no other request (F26).
  */
 
-import { OptionsError } from './client-error.ts';
+import { must, OptionsError } from './client-error.ts';
 import type { Settings } from './options.ts';
 import { toBase64 } from './base64.ts';
 import type { KeptRequest } from './row.ts';
@@ -32,21 +32,21 @@ export async function readRequest(
   init: RequestInit,
 ): Promise<ReadRequest> {
   const method = (init.method ?? 'POST').toUpperCase();
-  if (method === 'GET' || method === 'HEAD') throw new OptionsError(`${method} is no operation: use fetch.`);
-  if (init.mode === 'no-cors') throw new OptionsError('no-cors hides answers: use CORS.');
+  must(!/^(GET|HEAD)$/.test(method), `${method} is no operation: use fetch.`);
+  must(init.mode !== 'no-cors', 'no-cors hides answers: use CORS.');
   // Where it leads is no answer of the operation (F83); what else may be said of redirects comes to the same.
-  if (init.redirect === 'follow') throw new OptionsError('Redirects are not followed.');
+  must(init.redirect !== 'follow', 'Redirects are not followed.');
   const { baseUrl, bodySizeMaxBytes: sizeMaxBytes, decidingHeaders } = settings;
   const { body } = init;
   // What fetch would make of an object (F139).
   // oxlint-disable-next-line typescript/no-base-to-string -- that is what is looked for
-  if (String(body) === '[object Object]') throw new OptionsError('An object is no body: stringify it.');
+  must(String(body) !== '[object Object]', 'An object is no body: stringify it.');
   const address = absolute(url, baseUrl);
   const headers = new Headers(init.headers);
   const read = body === undefined || body === null ? null : new Response(body);
   const bytes = new Uint8Array((await read?.arrayBuffer()) ?? new ArrayBuffer(0));
-  if (bytes.length > sizeMaxBytes)
-    throw new OptionsError(`The body has ${bytes.length} bytes and bodySizeMaxBytes is ${sizeMaxBytes}.`);
+  const { length } = bytes;
+  must(length <= sizeMaxBytes, `The body has ${length} bytes and bodySizeMaxBytes is ${sizeMaxBytes}.`);
   const type = headers.get('content-type') ?? read?.headers.get('content-type') ?? null;
   if (type !== null) headers.set('content-type', type);
   if (decidingHeaders.length > 0) {
@@ -59,8 +59,9 @@ export async function readRequest(
   }
   const decisive = decidingHeaders.map((name) => headers.get(name));
   const kept = read === null ? null : toBase64(bytes);
-  const isForm = body instanceof FormData;
-  const compared = isForm ? ['form', await formParts(body)] : [type, kept];
+  // A form's boundary is drawn anew each time (F32), and no content may have it.
+  const boundary = /^multipart.*boundary="?([^";]+)/i.exec(type ?? '')?.[1];
+  const compared = boundary === undefined ? [type, kept] : `${type} ${atob(kept ?? '')}`.split(boundary);
   return {
     kept: {
       method,
@@ -87,15 +88,4 @@ function absolute(url: string | URL, baseUrl: string | undefined): string {
   } catch {
     throw new OptionsError('No full address: set baseUrl.');
   }
-}
-
-/** A form without its boundary: names, and texts or files. */
-function formParts(form: FormData): Promise<unknown[]> {
-  return Promise.all(
-    Array.from(form, async ([name, value]) =>
-      typeof value === 'string'
-        ? [name, value]
-        : [name, value.name, value.type, toBase64(new Uint8Array(await value.arrayBuffer()))],
-    ),
-  );
 }

@@ -32,7 +32,7 @@ export interface Sending {
   readonly beforeLeaving: () => Promise<void>;
   /** A request may have left under the key, now or earlier. */
   wasSent: boolean;
-  tries: number;
+  readonly progress: { tries: number };
 }
 
 /** An answer that means something for good. */
@@ -84,7 +84,7 @@ export async function send(sending: Sending): Promise<Sent> {
       // Against the server's own clock: the device's may be wrong by hours.
       const now = settings.clock.now();
       asked = retryAfterMs(answer.headers, now.server ?? now.wall);
-      const means = judge(answer, settings);
+      const means = judge(answer, settings.profile);
       if (means !== 'in-progress' && means !== 'later') return { means, answer, retryAfterMs: asked };
       because = means === 'later' ? 'answer' : means;
     } else if (error === TIMED_OUT) because = 'timed-out';
@@ -137,15 +137,16 @@ async function fetchWhole(sending: Sending, signal: AbortSignal): Promise<Answer
   const headers = new Headers(await settings.headers?.());
   for (const name of settings.decidingHeaders) headers.delete(name);
   for (const [name, value] of own) headers.set(name, value);
-  headers.set('idempotency-key', settings.quoted ? quote(row.key) : row.key);
+  // RFC 9651 §3.3.3: a String in double quotes. Of a key's characters JSON escapes the same two.
+  headers.set('idempotency-key', settings.quoted ? JSON.stringify(row.key) : row.key);
   await sending.beforeLeaving();
   // Its time may be over meanwhile: then it has not left, and does not.
   signal.throwIfAborted();
   // So may its user's: a store can be late to say what it has written.
   if (settings.isCleared) throw cleared();
   sending.wasSent = true;
-  sending.tries += 1;
-  settings.emit({ type: 'try', operation, number: sending.tries });
+  const number = ++sending.progress.tries;
+  settings.emit({ type: 'try', operation, number });
   const response = await settings.fetch(kept.url, {
     ...init,
     method: kept.method,
@@ -161,9 +162,4 @@ async function fetchWhole(sending: Sending, signal: AbortSignal): Promise<Answer
     headers: response.headers,
     body: new Uint8Array(await response.arrayBuffer()),
   };
-}
-
-/** RFC 9651 §3.3.3: a String in double quotes. */
-function quote(key: string): string {
-  return `"${key.replaceAll(/["\\]/g, '\\$&')}"`;
 }

@@ -9,6 +9,14 @@
 import type { ClientProfile } from './answer.ts';
 import { isCode } from './meanings.ts';
 
+/** Types that are certain with their status: the card was refused; it was refused before anything began. */
+const CERTAIN: Readonly<Record<string, 'stored' | 'never-ran'>> = {
+  'card_error 402': 'stored',
+  'invalid_request_error 400': 'never-ran',
+  'invalid_request_error 402': 'never-ran',
+  'invalid_request_error 404': 'never-ran',
+};
+
 /** Pass it as `profile`. Keys are sent bare. */
 export const stripe: ClientProfile = {
   quoted: false,
@@ -22,6 +30,8 @@ export const stripe: ClientProfile = {
       return { code: status === 400 ? 'key-reused' : inUse, retryable };
     }
     // Samekey's own cases have its codes in Stripe's spelling.
-    return { code: isCode(spelt) ? spelt : String(type), retryable };
+    if (isCode(spelt)) return { code: spelt, retryable };
+    const means = CERTAIN[`${String(type)} ${status}`];
+    return { code: '', retryable, ...(means && { means }) };
   },
 };

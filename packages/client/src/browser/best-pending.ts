@@ -12,7 +12,8 @@
  */
 
 import { checkNames } from '../options.ts';
-import { memoryPending, type PendingStore } from '../pending.ts';
+import { memoryPending } from '../memory.ts';
+import type { PendingStore } from '../pending.ts';
 import type { Stamp } from '../clock.ts';
 import { bareOf, LEFT_OUT, readRow, type Row } from '../row.ts';
 import { indexedDbPending } from './indexed-db.ts';
@@ -59,7 +60,7 @@ const PROBE = 'samekey-probe';
 
 /** Throws `OptionsError`. */
 export function bestPending(options: BestPendingOptions = {}): BestPending {
-  checkNames(options, (name) => name === 'name' || name === 'onKeptIn');
+  checkNames(options, ['name', 'onKeptIn']);
   const { name: database, onKeptIn } = options;
   const layers = [
     ...layerOf('indexed-db', () => indexedDbPending(database)),

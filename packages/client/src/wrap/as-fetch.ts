@@ -14,8 +14,7 @@ export class UnsettledError extends ClientError {
 
   constructor(result: ClientResult) {
     super(
-      'UnsettledError',
-      'unsettled',
+      'Unsettled',
       `The operation has no answer to give (${result.outcome}: ${result.why}): next is ${result.next}.`,
     );
     this.result = result;
@@ -40,14 +39,6 @@ export function asFetch(operation: ClientOperation): OperationFetch {
 async function readInit(request: Request): Promise<RequestInit> {
   // Without `redirect`: every Request says `follow`, whether or not anybody has chosen it (F83).
   const { method, credentials, signal, cache } = request;
-  const headers = new Headers(request.headers);
-  let body: ArrayBuffer | FormData | null = null;
-  if (/^multipart\/form-data/i.test(headers.get('content-type') ?? '')) {
-    // Its boundary is drawn anew at each call: as a form, two equal ones are equal.
-    headers.delete('content-type');
-    body = await request.formData();
-  } else if (request.body !== null) {
-    body = await request.arrayBuffer();
-  }
-  return { method, headers, body, credentials, signal, cache };
+  const body = request.body === null ? null : await request.arrayBuffer();
+  return { method, headers: request.headers, body, credentials, signal, cache };
 }

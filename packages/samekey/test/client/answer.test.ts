@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../../client/src/answer.ts';
-import { createClient, memoryPending } from '../../../client/src/index.ts';
+import { createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
+import { withRefusals } from '../../../client/src/refusals.ts';
 import { derivedKey, uuidV4, uuidV7 } from '../../../client/src/keys/index.ts';
 import { looksLikeCounter } from '../../../client/src/keys.ts';
 import { checkKey } from '../../src/core/key.ts';
@@ -71,18 +73,22 @@ describe('options', () => {
     [{ pending, subject: '' }, 'subject is missing'],
     [{ pending, profile: 'stripe' }, 'profile is wrong'],
     [{ pending, decidingHeaders: ['X-Account', 'Cookie'] }, 'Credentials'],
-    [{ pending, retry: { timeMaxMs: 0 } }, 'timeMaxMs is 0'],
-    [{ pending, retry: { triesMax: 1.5 } }, 'triesMax is 1.5'],
+    [{ pending, timeMaxMs: 0 }, 'timeMaxMs is 0'],
+    [{ pending, triesMax: 1.5 }, 'triesMax is 1.5'],
     [{ pending, settledKeptMs: 1_000 }, 'settledKeptMs is 1000'],
     // F87: at every depth.
-    [{ pending, triesMax: 3 }, 'triesMax is no option here'],
-    [{ pending, retry: { pending } }, 'pending is no option here'],
+    [{ pending, retry: { triesMax: 3 } }, 'retry is no option here'],
     [{ pending, live: new Map() }, 'live is no option here'],
-    [{ pending, refusals: [{ status: 422, codes: [] }] }, 'codes is no option here'],
-    [{ pending, refusals: [{ status: 500 }] }, 'status of 4xx'],
     [{ pending, whenDone: 'never' }, 'whenDone is'],
   ])('%j is refused', (options, message) => {
     expect(() => createClient({ subject: 'alice', ...options } as never)).toThrow(message);
+  });
+
+  it.each([
+    [{ status: 422, codes: [] }, 'codes is no option here'],
+    [{ status: 500 }, 'status of 4xx'],
+  ])('a refusal that is %j is refused', (refusal, message) => {
+    expect(() => withRefusals([refusal as never])).toThrow(message);
   });
 
   it('a GET, a body that is too large and a relative address without a base are no operations', async () => {
@@ -117,7 +123,7 @@ describe('options', () => {
       pending,
       fetch: offline,
       whenDone: 'same',
-      retry: { triesMax: 1 },
+      triesMax: 1,
       headers: () => ({ 'x-token': 'hush' }),
     });
     const headers = {

@@ -28,7 +28,7 @@ const HTML = `<!doctype html><title>shop</title><script type="module">
   const kept = [];
   const store = samekey.bestPending({ onKeptIn: (where) => kept.push(where) });
   const client = samekey.createClient({
-    subject: 'alice', pending: store, whenDone: 'same', retry: { baseMs: 5, capMs: 20, triesMax: 1 },
+    subject: 'alice', pending: store, whenDone: 'same', baseMs: 5, capMs: 20, triesMax: 1,
     // Where the network loses an answer, browsers may send again by themselves (F127).
     async fetch(url, init) {
       const answer = await fetch(url, init);

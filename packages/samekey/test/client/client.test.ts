@@ -5,10 +5,11 @@ import {
   type ClientEvent,
   type ClientOptions,
   createClient,
-  memoryPending,
   type PendingStore,
 } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { uuidV4 } from '../../../client/src/keys/index.ts';
+import { withRefusals } from '../../../client/src/refusals.ts';
 import { type Fault, type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;
@@ -18,14 +19,14 @@ beforeEach(async () => {
 afterEach(() => shop.close());
 
 function clientOf(options: Partial<ClientOptions> = {}): ReturnType<typeof createClient> {
-  const retry = { baseMs: 5, capMs: 20, ...options.retry };
   return createClient({
+    baseMs: 5,
+    capMs: 20,
     baseUrl: shop.url,
     subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
     ...options,
-    retry,
   });
 }
 
@@ -56,7 +57,7 @@ describe('one key an operation', () => {
     // F23: the page that made the key is gone; only the pending store is left.
     const pending = memoryPending();
     shop.faults.push('lose-reply');
-    const before = clientOf({ pending, retry: { triesMax: 1 } });
+    const before = clientOf({ pending, triesMax: 1 });
     expect(await before.operation('pay').fetch('/pay', euros(5))).toMatchObject({
       outcome: 'unknown',
       why: 'no-answer',
@@ -190,7 +191,7 @@ describe('a key of one’s own', () => {
 
   it('it cannot be meant again under the same key, and is sent under it after it was discarded', async () => {
     const key = uuidV4();
-    const operation = clientOf({ retry: { triesMax: 1 } }).operation('job-7', { key });
+    const operation = clientOf({ triesMax: 1 }).operation('job-7', { key });
     shop.faults.push('lose-reply');
     expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown' });
     expect(await operation.discard({ consented: true })).toBe(true);
@@ -203,7 +204,7 @@ describe('a key of one’s own', () => {
 describe('what is not sent', () => {
   it('another body under a pending operation is told, and nothing is sent', async () => {
     shop.faults.push('cut');
-    const client = clientOf({ retry: { triesMax: 1 } });
+    const client = clientOf({ triesMax: 1 });
     const operation = client.operation('pay');
     await operation.fetch('/pay', euros(5));
     expect(await operation.fetch('/pay', euros(6))).toMatchObject({
@@ -221,7 +222,7 @@ describe('what is not sent', () => {
     let now = Date.UTC(2030, 0);
     const world = { ...clientWorld(), wallNow: () => now };
     const events: ClientEvent[] = [];
-    const client = clientOf({ world, retry: { triesMax: 1 }, onEvent: (event) => events.push(event) });
+    const client = clientOf({ world, triesMax: 1, onEvent: (event) => events.push(event) });
     shop.faults.push('lose-reply');
     await client.operation('pay').fetch('/pay', euros(5));
     now += 24 * 3_600_000;
@@ -246,7 +247,7 @@ describe('what is not sent', () => {
         pending,
         trustClock,
         world: { ...clientWorld(), wallNow: () => now },
-        retry: { triesMax: 1 },
+        triesMax: 1,
         // A browser hides the dates of other origins.
         fetch: undated,
       }).operation('pay');
@@ -275,7 +276,11 @@ describe('what is not sent', () => {
       { ...memoryPending(), read: never },
       { ...memoryPending(), swap: never },
     ])
-      expect(await clientOf({ pending, retry }).operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      expect(
+        await clientOf({ pending, ...retry })
+          .operation('pay')
+          .fetch('/pay', euros(5)),
+      ).toMatchObject({
         outcome: 'unknown',
         why: 'not-kept',
         next: 'wait',
@@ -347,7 +352,7 @@ describe('what a person gives up', () => {
 
   it('what was sent cannot be cancelled, and is discarded only with consent', async () => {
     shop.faults.push('lose-reply');
-    const operation = clientOf({ retry: { triesMax: 1 } }).operation('pay');
+    const operation = clientOf({ triesMax: 1 }).operation('pay');
     await operation.fetch('/pay', euros(5));
     expect(await operation.cancel()).toBe(false);
     expect(await operation.again()).toBe(false);
@@ -380,7 +385,7 @@ describe('what a person gives up', () => {
 
   it('what another tab sent, lost and gave up is not told as never sent', async () => {
     const pending = memoryPending();
-    const other = clientOf({ pending, retry: { triesMax: 1 } });
+    const other = clientOf({ pending, triesMax: 1 });
     shop.faults.push('lose-reply');
     const client = clientOf({
       pending,
@@ -402,7 +407,7 @@ describe('what a person gives up', () => {
   it('what was given up elsewhere is not gone on with', async () => {
     const pending = memoryPending();
     shop.faults.push('cut');
-    const client = clientOf({ pending, retry: { triesMax: 1 } });
+    const client = clientOf({ pending, triesMax: 1 });
     await client.operation('pay').fetch('/pay', euros(5));
     const [left] = await client.resume();
     await clientOf({ pending }).operation('pay').discard({ consented: true });
@@ -415,7 +420,7 @@ describe('what a person gives up', () => {
     const other = clientOf({ pending });
     const client = clientOf({
       pending,
-      refusals: [{ status: 403 }],
+      profile: withRefusals([{ status: 403 }]),
       async fetch() {
         expect(await other.operation('pay').fetch('/pay', euros(5))).toMatchObject({ outcome: 'done' });
         return new Response('', { status: 403 });
@@ -536,20 +541,19 @@ describe('answers', () => {
 
   it('a 4xx of a server that says nothing of keys keeps the key, and is certain only where the caller says so', async () => {
     shop.faults.push({ status: 403 }, { status: 403 });
-    const refusals = [{ status: 403 }];
     expect(await clientOf().operation('pay').fetch('/pay', euros(5))).toMatchObject({
       outcome: 'unknown',
       why: 'unproven',
       next: 'decide',
     });
-    const operation = clientOf({ refusals }).operation('pay');
+    const operation = clientOf({ profile: withRefusals([{ status: 403 }]) }).operation('pay');
     expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', why: 'never-ran' });
     expect(new Set(shop.keys).size).toBe(2);
   });
 
   it('a refusal after a lost reply does not speak for the first request, and keeps the key', async () => {
     // The payment was made and its answer lost; then the session ended, and a proxy knows nothing of keys.
-    const operation = clientOf({ refusals: [{ status: 403 }] }).operation('pay');
+    const operation = clientOf({ profile: withRefusals([{ status: 403 }]) }).operation('pay');
     shop.faults.push('lose-reply', { status: 403 });
     expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown', why: 'unproven' });
     expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'replayed' });

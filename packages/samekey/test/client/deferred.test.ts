@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { expect, it } from 'vitest';
 import { serve, serveStatus } from '../../src/adapters/express/index.ts';
-import { type ClientEvent, createClient, memoryPending } from '../../../client/src/index.ts';
+import { type ClientEvent, createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { createSamekey, reply } from '../../src/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createWorker } from '../../src/worker/index.ts';
@@ -90,7 +91,7 @@ it('202 with Location, with and without Retry-After, is asked again at the opera
     baseUrl: 'https://shop.example',
     pending: memoryPending(),
     whenDone: 'same',
-    retry: { baseMs: 1 },
+    baseMs: 1,
     async fetch(url, { method }) {
       asked.push(`${method} ${new URL(url).pathname}`);
       if (method === 'GET') return Response.json({ status: 'failed', error: 'card declined' });

@@ -15,7 +15,7 @@ const shapeOf = ({ code, help, name, message, cause }: SamekeyError | ClientErro
 
 it('an error of the client has the shape of the server\u2019s', () => {
   expect(shapeOf(new OptionsError('wrong'))).toEqual(shapeOf(new OfServer('wrong')));
-  const unsettled = new ClientError('UnsettledError', 'unsettled', 'open');
+  const unsettled = new ClientError('Unsettled', 'open');
   // Each code of the client is one of those that the page of errors explains.
   const code: ErrorCode = unsettled.code;
   expect({ ...shapeOf(unsettled), name: 'SamekeyError' }).toEqual(shapeOf(new SamekeyError(code, 'open')));

@@ -82,7 +82,7 @@ it('a restart goes on under the same key', async () => {
         subject: 'alice',
         baseUrl: shop.url,
         pending: filePending(folder),
-        retry: { triesMax: 1 },
+        triesMax: 1,
         whenDone: 'same',
       });
     await open().operation('pay').fetch('/pay', { body: '5' });

@@ -6,7 +6,8 @@
 
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Client, type ClientResult, createClient, memoryPending } from '../../../client/src/index.ts';
+import { type Client, type ClientResult, createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { seedOf } from '../races/seed.ts';
 
@@ -177,7 +178,9 @@ async function play(
       world,
       whenDone: 'same',
       makeKey: () => `key-of-random-${bodies.size}-${Math.floor(world.random() * 1e9)}`,
-      retry: { timeMaxMs: TIME_MAX_MS, triesMax: TRIES_MAX, tryTimeMaxMs: 10_000 },
+      timeMaxMs: TIME_MAX_MS,
+      triesMax: TRIES_MAX,
+      tryTimeMaxMs: 10_000,
     });
 
   let lastWhy = '';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../client/src/index.ts';
 import { bestPending, indexedDbPending } from '../../../client/src/browser/index.ts';
-import { clientWorld } from '../../../client/src/client-world.ts';
+import { OWN_WORLD } from '../../../client/src/client-world.ts';
 import { type FakeBrowser, fakeBrowser } from './browser-fakes.ts';
 
 /** Runs each key once; the next answers are lost, after it was done or before. */
@@ -45,12 +45,14 @@ const page = (options: Partial<ClientOptions> = {}): Client =>
     trustClock: true,
     pending: bestPending(),
     world: {
-      ...clientWorld(),
+      ...OWN_WORLD,
       wallNow: () => Date.now() + server.laterMs,
       monotonicNow: () => performance.now() + server.laterMs,
     },
     fetch: server.fetch,
-    retry: { baseMs: 1, capMs: 2, triesMax: 1 },
+    baseMs: 1,
+    capMs: 2,
+    triesMax: 1,
     ...options,
   });
 

@@ -3,7 +3,8 @@
 import { once } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
 import { localStoragePending } from '../../../client/src/browser/index.ts';
-import { createClient, memoryPending } from '../../../client/src/index.ts';
+import { createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -40,7 +41,7 @@ const clientOf = (locks: unknown, options: object = {}): ReturnType<typeof creat
     subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
-    retry: { tryTimeMaxMs: 500 },
+    tryTimeMaxMs: 500,
     fetch: async () => new Response(''),
     ...options,
   });
@@ -74,7 +75,7 @@ it('a tab that holds the lock for ever, and a platform that refuses locks, keep 
       })) as never,
   };
   for (const locks of [refusing, held, undefined]) {
-    const client = clientOf(locks, { retry: { tryTimeMaxMs: 20 } });
+    const client = clientOf(locks, { tryTimeMaxMs: 20 });
     expect(await client.operation('pay').fetch('/pay', { body: '5' })).toMatchObject({
       outcome: 'done',
       why: 'first',

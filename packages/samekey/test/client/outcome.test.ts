@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Answer, ietf as ofSamekey, judge } from '../../../client/src/answer.ts';
 import { type Facts, meaningOf, RULES } from '../../../client/src/meanings.ts';
-import type { Refusal } from '../../../client/src/index.ts';
+import { type Refusal, withRefusals } from '../../../client/src/refusals.ts';
 import { stripe as ofStripe } from '../../../client/src/stripe-profile.ts';
 import { PROBLEMS, type ProblemOutcome } from '../../src/http/problem.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
@@ -26,7 +26,7 @@ function answer(status: number, headers: Lines = {}, body: unknown = ''): Answer
 }
 
 const meaning = (given: Answer, profile: Name = 'ietf', refusals: readonly Refusal[] = []): string =>
-  judge(given, { profile: profile === 'stripe' ? ofStripe : ofSamekey, refusals });
+  judge(given, withRefusals(refusals, profile === 'stripe' ? ofStripe : ofSamekey));
 
 /** A problem document as Samekey's profile writes it. */
 const problem = (status: number, code: string, more: object = {}): Answer =>
@@ -156,7 +156,9 @@ describe('a code or a mark alone proves nothing', () => {
     expect(meaning(answer(422), 'ietf', list)).toBe('unproven');
     expect(meaning(answer(422, {}, { code: 'no-stock' }), 'ietf', list)).toBe('never-ran');
     expect(meaning(answer(422, {}, { error: { code: 'no-stock' } }), 'ietf', list)).toBe('never-ran');
+    expect(meaning(answer(402, {}, {}), 'stripe', list)).toBe('never-ran');
     // It never outvotes what the server says.
+    expect(meaning(error(402, 'card_error'), 'stripe', list)).toBe('stored');
     expect(meaning(problem(422, 'key-reused'), 'ietf', [{ status: 422 }])).toBe('key-reused');
   });
 
@@ -167,6 +169,7 @@ describe('a code or a mark alone proves nothing', () => {
       [error(400, 'idempotency_error'), 'key-reused', 'unproven'],
       [error(409, 'idempotency_error', 'idempotency_key_in_use'), 'in-progress', 'unproven'],
       [error(403, 'card_error'), 'unproven', 'unproven'],
+      [error(409, 'invalid_request_error'), 'unproven', 'unproven'],
       [error(500, 'api_error', '', { 'stripe-should-retry': 'false' }), 'server-error', 'later'],
       [error(409, '', '', { 'stripe-should-retry': 'true' }), 'later', 'unproven'],
     ];
@@ -202,7 +205,7 @@ it('every row of the table can be met, and the page shows the same rows', () => 
     const met = marks.split(' ').some((mark) =>
       statuses.split(' ').some((status) => {
         const facts = {
-          status: Number(status.replace('xx', '18')),
+          status: Number(status.replace('*', '18')),
           code: some(codes).replace('*', codes.startsWith('key') ? 'missing' : ''),
           mark: mark === 'any' ? '' : mark,
         } as Facts;
@@ -225,5 +228,5 @@ it('every row of the table can be met, and the page shows the same rows', () => 
         .slice(1, 5)
         .map((cell) => cell.trim().replaceAll('`', '')),
     );
-  expect(shown).toEqual(RULES.map((row) => [...row]));
+  expect(shown).toEqual(RULES.map(([statuses, ...row]) => [statuses.replaceAll('*', 'xx'), ...row]));
 });

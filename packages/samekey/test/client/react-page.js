@@ -9,7 +9,9 @@ import { createUseOnce } from '@samekey/client/react';
 const client = createClient({
   subject: 'alice',
   pending: indexedDbPending(),
-  retry: { baseMs: 20, capMs: 200, triesMax: 20 },
+  baseMs: 20,
+  capMs: 200,
+  triesMax: 20,
   onEvent(event) {
     if (event.type === 'key-made') document.body.dataset.made = 'true';
     if (event.type === 'settled') document.body.dataset.settled = event.outcome;

@@ -2,7 +2,8 @@
 
 import { once } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
-import { type ClientOptions, createClient, memoryPending } from '../../../client/src/index.ts';
+import { type ClientOptions, createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { sealedPending } from '../../../client/src/kept-secrets.ts';
 
 afterEach(() => vi.unstubAllGlobals());
@@ -29,7 +30,7 @@ function shopOf(answers: (Response | Promise<Response> | null)[] = []) {
         pending: memoryPending(),
         whenDone: 'same',
         headers: () => ({ 'x-user': at.user }),
-        retry: { triesMax: 1 },
+        triesMax: 1,
         ...options,
         async fetch(_url, init) {
           at.sent.push(new Headers(init.headers).get('x-user'));

@@ -5,9 +5,9 @@ import {
   type ClientEvent,
   type ClientOptions,
   createClient,
-  memoryPending,
   type PendingStore,
 } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { withoutSecrets } from '../../../client/src/kept-secrets.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { type Shop, startShop } from '../processes/client-shop.ts';
@@ -19,19 +19,19 @@ beforeEach(async () => {
 afterEach(() => shop.close());
 
 function clientOf(options: Partial<ClientOptions> = {}): ReturnType<typeof createClient> {
-  const retry = { baseMs: 5, capMs: 20, ...options.retry };
   return createClient({
+    baseMs: 5,
+    capMs: 20,
     baseUrl: shop.url,
     subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
     ...options,
-    retry,
   });
 }
 
 const five: RequestInit = { body: '{"amount":5}' };
-const once = { retry: { triesMax: 1 } };
+const once = { triesMax: 1 };
 const consented = { consented: true } as const;
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2030, 0, 1, 12);
@@ -127,10 +127,7 @@ describe('ages', () => {
     const clocks = twoClocks();
     clocks.answers.push(new Response('', { status: 503 }), null);
     // The date of the first answer, which was none, is enough.
-    await clocks
-      .page({ retry: { triesMax: 2 } })
-      .operation('pay')
-      .fetch('/pay', five);
+    await clocks.page({ triesMax: 2 }).operation('pay').fetch('/pay', five);
     clocks.server += 24 * HOUR;
     expect(await ageOf(clocks, true)).toEqual({ ageMs: 24 * HOUR, why: 'aged-out', sent: 0 });
     const [left] = await clocks.page().resume({ operations: ['pay'] });
@@ -144,7 +141,7 @@ describe('ages', () => {
       clocks.answers.push(null);
       if (isDated) clocks.answers.unshift(new Response('', { status: 503 }));
       await clocks
-        .page({ retry: { triesMax: isDated ? 2 : 1 } })
+        .page({ triesMax: isDated ? 2 : 1 })
         .operation('pay')
         .fetch('/pay', five);
       if (isDated) clocks.device -= HOUR;
@@ -390,7 +387,8 @@ describe('a thousand that are over', () => {
         if (url.endsWith('open')) throw new TypeError('fetch failed');
         return new Response('', { status: 201 });
       },
-      retry: { triesMax: 1, timeMaxMs: 1_000 },
+      triesMax: 1,
+      timeMaxMs: 1_000,
     });
     await client.operation('open').fetch('/open', five);
     for (let i = 0; i < 1_101; i += 1) await client.operation(`paid-${i}`).fetch('/pay', five);

@@ -6,9 +6,9 @@ import {
   type ClientEvent,
   type ClientOptions,
   createClient,
-  memoryPending,
   type PendingStore,
 } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { sealedPending, withoutSecrets } from '../../../client/src/kept-secrets.ts';
 import { type Fault, type Shop, startShop } from '../processes/client-shop.ts';
 
@@ -19,14 +19,14 @@ beforeEach(async () => {
 afterEach(() => shop.close());
 
 function clientOf(options: Partial<ClientOptions> = {}): ReturnType<typeof createClient> {
-  const retry = { baseMs: 5, capMs: 20, ...options.retry };
   return createClient({
+    baseMs: 5,
+    capMs: 20,
     baseUrl: shop.url,
     subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
     ...options,
-    retry,
   });
 }
 
@@ -44,7 +44,7 @@ const problem = (status: number, code: string): Fault => ({
   body: JSON.stringify({ type: `https://samekey.example/errors#${code}`, status, code, retryable: false }),
 });
 
-const single = { retry: { triesMax: 1 } };
+const single = { triesMax: 1 };
 const consented = { consented: true } as const;
 
 const payment = (amount: number): RequestInit => ({
@@ -160,8 +160,8 @@ describe('when a user signs out', () => {
     const retry = { baseMs: 4_000, capMs: 4_000 };
     const world = { ...slowWorld(), random: () => 0.05 };
     const [before, tab] = [
-      clientOf({ ...options, onEvent, retry, world }),
-      clientOf({ ...options, onEvent, retry, world }),
+      clientOf({ ...options, onEvent, ...retry, world }),
+      clientOf({ ...options, onEvent, ...retry, world }),
     ];
     const calls = [before, tab].map((client, at) => client.operation(`pay-${at}`).fetch('/pay', euros(at)));
     await once(both.signal, 'abort');

@@ -8,7 +8,8 @@ import { axiosOnce } from '../../../client/src/wrap/axios.ts';
 import { asFetch } from '../../../client/src/wrap/as-fetch.ts';
 import { kyOnce } from '../../../client/src/wrap/ky.ts';
 import { gotOnce } from '../../../client/src/got/index.ts';
-import { type ClientOperation, createClient, memoryPending } from '../../../client/src/index.ts';
+import { type ClientOperation, createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;
@@ -22,7 +23,9 @@ const newOperation = (): ClientOperation =>
     subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
-    retry: { baseMs: 5, capMs: 20, triesMax: 3 },
+    baseMs: 5,
+    capMs: 20,
+    triesMax: 3,
   }).operation('pay');
 
 /** What each library makes of an answer: its status and its body. */
@@ -104,6 +107,13 @@ describe('asFetch', () => {
     expect((await fetch(form())).status).toBe(201);
     expect((await fetch(form())).status).toBe(201);
     expect(shop.payments).toHaveLength(1);
+    const other = form();
+    const changed = new FormData();
+    changed.set('amount', '6');
+    const [told] = await Promise.allSettled([
+      fetch(new Request(other.url, { method: 'POST', body: changed })),
+    ]);
+    expect(told).toMatchObject({ reason: { result: { why: 'other-request' } } });
   });
 
   it('an answer that is kept here, given without a request, is marked as replayed', async () => {

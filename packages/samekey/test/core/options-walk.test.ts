@@ -64,7 +64,8 @@ import { newMessage } from '../../src/store/new-message.ts';
 import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
 import { bestPending } from '../../../client/src/browser/index.ts';
-import { createClient, memoryPending } from '../../../client/src/index.ts';
+import { createClient } from '../../../client/src/index.ts';
+import { memoryPending } from '../../../client/src/memory.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const store = memoryStore();
@@ -263,11 +264,7 @@ const ROWS: readonly Row[] = [
     { scope: () => 'acme', key: run, dialect: { name: 'own', operation: {}, route: {} } },
     (options: never) => serveStatus(plain, options),
   ],
-  [
-    'ClientOptions',
-    { pending: memoryPending(), subject: 'alice', retry: { triesMax: 1 }, refusals: [{ status: 422 }] },
-    createClient,
-  ],
+  ['ClientOptions', { pending: memoryPending(), subject: 'alice', triesMax: 1 }, createClient],
   ['BestPendingOptions', { name: 'shop' }, bestPending],
   [
     'OperationOptions',
@@ -309,7 +306,6 @@ const NOT_WALKED: Readonly<Record<string, string>> = {
   FirstSentOptions: 'a part of RouteOptions',
   ActiveKeysOptions: 'a part of LimitsOptions',
   BackoffOptions: 'a part of WorkerOptions',
-  RetryOptions: 'a part of ClientOptions',
   AxiosSettings: 'what axios takes, made by us',
   KySettings: 'what ky takes, made by us',
   GotOptions: 'what got gives us',

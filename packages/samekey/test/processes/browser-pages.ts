@@ -20,7 +20,7 @@ const PAGE = `<!doctype html>
   const client = createClient({
     subject: 'alice',
     pending: location.search === '?local' ? localStoragePending() : indexedDbPending(),
-    retry: { baseMs: 20, capMs: 200, triesMax: 20 },
+    baseMs: 20, capMs: 200, triesMax: 20,
     onEvent: (event) => add('#events', event.type + ' ' + (event.because ?? '')),
   });
   document.querySelector('#pay').addEventListener('click', async () => {
@@ -45,7 +45,9 @@ const PAGE = `<!doctype html>
 /** The pages by path. */
 export async function shopPages(): Promise<Readonly<Record<string, Page>>> {
   const { resolve } = createRequire(import.meta.url);
-  const entries = ['@samekey/client', '@samekey/client/browser'].map((name) => resolve(name));
+  const entries = ['@samekey/client', '@samekey/client/browser', '@samekey/client/memory'].map((name) =>
+    resolve(name),
+  );
   const text = await bundled(entries.map((entry) => `export * from ${JSON.stringify(entry)};`).join('\n'));
   return {
     '/': { type: 'html', text: PAGE },
