@@ -63,6 +63,47 @@ export function narrowed(file, text) {
 }
 
 /**
+ * A module with short branches in their line: the compiler gives each a line of its own.
+ * @param {string} file
+ * @param {string} text
+ */
+export function joined(file, text) {
+  /** @type {{ from: number, to: number }[]} */
+  const gaps = [];
+  walk(parseSync(file, text, { sourceType: 'module' }).program, {
+    enter(node) {
+      const branches =
+        node.type === 'IfStatement'
+          ? [node.consequent, node.alternate]
+          : node.type === 'ForOfStatement' || node.type === 'ForStatement'
+            ? [node.body]
+            : [];
+      for (const branch of branches) {
+        const [, blanks = ''] = /(?:\)|else)(\s+)$/u.exec(text.slice(node.start, branch?.start)) ?? [];
+        if (branch && blanks !== '') gaps.push({ from: branch.start - blanks.length, to: branch.start });
+      }
+    },
+  });
+  let out = '';
+  let at = 0;
+  for (const { from, to } of gaps.toSorted((a, b) => a.from - b.from)) {
+    out += `${text.slice(at, from)} `;
+    at = to;
+  }
+  return out + text.slice(at);
+}
+
+/**
+ * Declarations that say once what is imported: in a declaration nothing is imported but types, whatever each of them says.
+ * @param {string} text
+ */
+export function plainImports(text) {
+  return text.replace(/^import (?:type )?\{[^}]*\}(?= from )/gmu, (names) =>
+    names.replace(/\btype (?=[\w$])/gu, ''),
+  );
+}
+
+/**
  * Declarations without the comment on their module, which is for readers of the sources: no editor shows it. A comment that
  * stands right before a declaration is that one's own, and stays.
  * @param {string} text
@@ -196,7 +237,7 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
     mkdirSync(join(to, dirname(file)), { recursive: true });
     writeFileSync(
       join(to, file),
-      isCode ? narrowed(file, withoutComments(file, text)) : narrowed(file, declared(file, text)),
+      narrowed(file, isCode ? joined(file, withoutComments(file, text)) : plainImports(declared(file, text))),
     );
   }
   return to;

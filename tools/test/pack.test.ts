@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
+  joined,
   namesGivenOn,
   narrowed,
+  plainImports,
   publishedManifest,
   withoutComments,
   withoutHeader,
@@ -32,6 +34,38 @@ describe('pack', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('short branches stand in the line of what they depend on; lines of texts stay', () => {
+    const text = [
+      'if (a(b))',
+      '    return `if (c)',
+      '    d`;',
+      'else if (e) {',
+      '    f();',
+      '}',
+      'else',
+      '    for (const g of h)',
+      '        i(g);',
+    ].join('\n');
+    expect(joined('b.js', text)).toBe(
+      [
+        'if (a(b)) return `if (c)',
+        '    d`;',
+        'else if (e) {',
+        '    f();',
+        '}',
+        'else for (const g of h) i(g);',
+      ].join('\n'),
+    );
+  });
+
+  it('declarations import types, and do not say so of each', () => {
+    expect(
+      plainImports("import type { A } from './a.ts';\nimport { type B, type C as D } from './b.ts';"),
+    ).toBe("import type { A } from './a.ts';\nimport { B, C as D } from './b.ts';");
+    const others = "export { type E } from './e.ts';\nexport type F = { readonly type: 'f' };";
+    expect(plainImports(others)).toBe(others);
   });
 
   it('lines of code have a blank for each depth, and lines of texts as deep as they were', () => {

@@ -2,15 +2,18 @@
  * One call of a protocol without HTTP statuses (tRPC, GraphQL), as an exchange: its input is the body, what it returns
  * or refuses has a status by a table, and how it ended is told as a value.
  *
- * Invariant: what a caller is given is read back from what is stored, be it the first caller or one who asks again.
+ * Invariant: what a caller is given is read back from what is stored, be it the first caller or one who asks again; of
+ * an answer that is redacted the first caller is given the whole, read back all the same.
  */
 
 import type { Attempt, HeardAttempt } from '../engine/attempt.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Handler } from '../engine/work.ts';
 import { InvariantError, isNotExecutedError, isOutcomeUnknownError, isValueError } from '../core/errors.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { validate } from '../core/schema.ts';
 import { comparedJsonOf } from '../fingerprint/json-value.ts';
+import { redacted } from '../http/answer-hooks.ts';
 import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { handle } from '../http/handle.ts';
 import { type ProblemCode, problemOf, type ProblemOutcome } from '../http/problem.ts';
@@ -106,17 +109,28 @@ async function oneOfSeveral<Native>(route: Route<Native>, call: Call<Native>): P
 
 /** A handler of the framework's own, which is called with its attempt. */
 export function wrappedCall<Native>(
+  { redact }: Pick<Route<Native>, 'redact'>,
   input: unknown,
   run: (attempt: Attempt) => Promise<Did>,
 ): Wrapped<Native> {
   const how = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
-  const handler = outright(async (attempt) => {
+  const whole = outright(async (attempt) => {
     const did = await run(attempt);
     if (did.status === null) throw did.error;
     return reply(did.status, did.value);
   });
+  let first: StoredResponse | null = null;
+  const start: Handler['start'] = async (attempt, owner) => {
+    const ending = await whole.start(attempt, owner);
+    // Of what JSON cannot hold nothing is stored anyway.
+    if (redact === null || ending.kind !== 'answered' || ending.error !== undefined) return ending;
+    first = ending.response;
+    return { ...ending, response: redacted(redact, first, owner) };
+  };
+  const handler: Handler = { start };
   return {
     mayBeUnseen: false,
+    firstAnswer: () => first,
     location: () => null,
     async prepare(_native, _body, schema) {
       const checked = schema === null ? null : await validate(schema, input);

@@ -1,14 +1,22 @@
 /** Routes of calls: the options of a door without HTTP statuses, and one route for each name that it meets. */
 
 import type { Engine } from '../engine/engine.ts';
+import { OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { OPERATION_ROWS, type OperationOptions } from '../core/settings.ts';
 import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from '../http/route.ts';
-import { compileServed } from '../http/serve.ts';
+import { compileServed, NO_REDACT } from '../http/serve.ts';
 import { createStatus, NOT_FOUND, type StatusOptions } from '../http/status.ts';
 import { internalsOf, type Samekey } from '../samekey.ts';
 import type { Operation } from '../ways/define-operation.ts';
 import { type Call, callProfile, type Ended, endOf, meetCall, type Refusal } from './call-exchange.ts';
+import {
+  type CallRedactFunction,
+  type CallReplayFunction,
+  redactOf,
+  replayOf,
+  type ValueForm,
+} from './call-hooks.ts';
 
 /** What protected calls and served operations both say, as routes of HTTP do. */
 type Keyed<Native> = Pick<
@@ -29,6 +37,11 @@ type Keyed<Native> = Pick<
    * that brings two different keys is refused.
    */
   readonly keyIn?: (call: Native) => string | null | undefined | Promise<string | null | undefined>;
+  /**
+   * What a retry is told in place of the stored value, such as the state of today. Nothing runs whatever it gives; if
+   * it throws, the retry is refused (503). Default: the stored value.
+   */
+  readonly onReplay?: CallReplayFunction<Native>;
 };
 
 /** Options of a protected call. */
@@ -42,6 +55,11 @@ export interface CallOptions<Native, Failure> extends OperationOptions, Keyed<Na
    * it. Null for an error that was thrown and is no answer; undefined leaves it to the code.
    */
   readonly statusOf?: (error: Failure) => number | null | undefined;
+  /**
+   * Changes what is stored of an answer: retries get what it gives, the first caller the whole answer. If it throws,
+   * nothing of the answer is stored (410 on a retry). Default: the answer as it is.
+   */
+  readonly redact?: CallRedactFunction;
 }
 
 /** Options of an operation that is served as a call. */
@@ -79,6 +97,7 @@ const KEYED = {
   bindTo,
   onOutcome,
   keyIn: aFunction<NonNullable<Keyed<never>['keyIn']>>(),
+  onReplay: aFunction<NonNullable<Keyed<never>['onReplay']>>(),
 } satisfies Table<Keyed<never>>;
 
 /** The rows of {@link CallOptions}. */
@@ -88,6 +107,7 @@ export const CALL_ROWS: Table<CallOptions<never, never>> = {
   required: ROUTE_ROWS.required,
   skip: ROUTE_ROWS.skip,
   statusOf: aFunction(),
+  redact: aFunction(),
 };
 
 /** The rows of {@link CallServeOptions}. */
@@ -105,6 +125,29 @@ const CALL_STATUS_ROWS = {
   key: required(aFunction()),
 } satisfies Table<CallStatusOptions<never>>;
 
+/** Options of a route that would say nothing of a call, and why: each is a promise of somebody's. */
+const OF_HTTP: Readonly<Record<string, string>> = {
+  dialect:
+    'It says how an API answers over HTTP, by statuses, headers and bodies, and a call has none of its own. Say what it states by options: policy, keyIn, keyUniqueFor, retentionMs.',
+  profile: 'It says how outcomes look over HTTP; those of calls are errors of their framework.',
+  freshness: 'A call does not say when it was sent: its request may hold several.',
+  firstSent: 'A call does not say when it was sent: its request may hold several.',
+};
+
+/** Checks the options of a door of calls. Throws `OptionsError`, which says why for what other doors take. */
+export function readCallOptions(
+  what: string,
+  rows: Parameters<typeof readOptions>[1],
+  options: unknown,
+): void {
+  for (const name of Object.keys(Object(options))) {
+    if (Object.hasOwn(rows, name)) continue;
+    const why = name === 'redact' ? NO_REDACT : OF_HTTP[name];
+    if (why !== undefined) throw new OptionsError(`${what} of calls has no option "${name}". ${why}`);
+  }
+  readOptions(what, rows, options);
+}
+
 /** The route of each operation that a door's calls are of, by its name. */
 interface CallRoutes<Native> {
   readonly engine: Engine;
@@ -116,12 +159,19 @@ interface CallRoutes<Native> {
 /** Checks the options of a door, less those that only it knows. Throws `OptionsError`. */
 export function compileCalls<Native>(
   samekey: Samekey,
-  options: Omit<CallOptions<Native, never>, 'statusOf'>,
+  { redact, onReplay, ...options }: Omit<CallOptions<Native, never>, 'statusOf'>,
+  form?: ValueForm,
 ): CallRoutes<Native> {
   const { engine, defaults } = internalsOf(samekey);
   const profile = callProfile(options.keyIn !== undefined);
+  const own = {
+    ...options,
+    profile,
+    ...(redact !== undefined && { redact: redactOf(redact, form) }),
+    ...(onReplay !== undefined && { onReplay: replayOf(onReplay, form) }),
+  };
   const compile = (operation: string): Route<Native> =>
-    compileRoute(defaults, { ...options, operation, profile }, engine.world, engine.fingerprintSecrets);
+    compileRoute(defaults, { ...own, operation }, engine.world, engine.fingerprintSecrets);
   const routes = new Map<string, Route<Native>>();
   return {
     engine,
@@ -144,11 +194,12 @@ interface ServedCalls<Native> {
 export function compileServedCalls<Native, Input>(
   operation: Operation<Input, unknown>,
   inputOf: (call: Native) => Input,
-  { pending, ...options }: CallServeOptions<Native, Input>,
+  { pending, onReplay, ...options }: CallServeOptions<Native, Input>,
 ): ServedCalls<Native> {
   const { engine, route, wrapped } = compileServed<Native, Input>(operation, {
     input: inputOf,
     ...options,
+    ...(onReplay !== undefined && { onReplay: replayOf(onReplay) }),
     profile: callProfile(options.keyIn !== undefined),
   });
   return {
@@ -172,7 +223,7 @@ export function compileStatusCalls<Native>(
   operation: Operation<never, unknown>,
   options: CallStatusOptions<Native>,
 ): (native: Native) => Promise<Ended> {
-  readOptions('serveStatus', CALL_STATUS_ROWS, options);
+  readCallOptions('serveStatus', CALL_STATUS_ROWS, options);
   const ask = createStatus<Native>(operation, { ...options, profile: callProfile(false) });
   return async (native) => {
     const answer = await ask(native);

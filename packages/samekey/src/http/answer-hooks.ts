@@ -83,7 +83,7 @@ export function redacted(redact: RedactFunction, answer: StoredResponse, host: H
   } catch (error) {
     host.misuse(
       'redact-failed',
-      `redact failed (${textOfError(error)}): nothing of that answer is stored, and its retries are told so (410). Give { headers, body } at once, or nothing.`,
+      `redact failed (${textOfError(error)}): nothing of that answer is stored, and its retries are told so (410). Give { headers, body } (of a call { value }) at once, or nothing.`,
     );
     return { status: answer.status, headers: [], body: null };
   }
@@ -106,7 +106,7 @@ export async function otherReplay<Native>(
   } catch (error) {
     host.misuse(
       'on-replay-failed',
-      `onReplay failed (${textOfError(error)}): the request was answered 503, and its record is as it was. Give { status, headers, body }, or nothing for the stored answer.`,
+      `onReplay failed (${textOfError(error)}): the request was answered 503, and its record is as it was. Give { status, headers, body } (of a call { value }), or nothing for the stored answer.`,
     );
     return unavailable('replay-hook');
   }

@@ -30,7 +30,7 @@ export async function sendOutcome<Native>(
       if (wrapped === null || answer === null) return exchange.release(lines);
       if (outcome.state === 'pending')
         lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
-      return exchange.replace(withHeaders(answer, lines));
+      return exchange.replace(withHeaders(wrapped.firstAnswer?.() ?? answer, lines));
     }
     // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to
     // answer.

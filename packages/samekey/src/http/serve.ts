@@ -54,6 +54,10 @@ interface Served<Native> {
   readonly wrapped: Wrapped<Native>;
 }
 
+/** Why a served operation takes no `redact`. */
+export const NO_REDACT =
+  'A served operation makes its answer itself, for the first client as for the next: leave out of its reply what must not be stored.';
+
 /** The rows of {@link ServeOptions}. */
 export const SERVE_ROWS: Table<ServeOptions<never, never>> = {
   ...HTTP_ROWS,
@@ -90,9 +94,7 @@ export function compileServed<Native, Input>(
     );
   }
   if (routeOptions.redact !== undefined) {
-    throw new OptionsError(
-      'A served operation makes its answer itself, for the first client as for the next: leave out of its reply what must not be stored.',
-    );
+    throw new OptionsError(NO_REDACT);
   }
   const { name, formerly } = internals.names.spelt ?? { formerly: [], ...internals.names };
   const oldest = formerly[0] ?? name;

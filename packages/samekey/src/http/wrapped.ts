@@ -1,5 +1,6 @@
 /** What the HTTP flow is given for an operation that Samekey runs itself. */
 
+import type { StoredResponse } from '../core/response.ts';
 import type { Issue, StandardSchema } from '../core/schema.ts';
 import type { Handler, Work } from '../engine/work.ts';
 
@@ -11,6 +12,8 @@ export interface Wrapped<Native> {
   prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
   /** As {@link Work.mayBeUnseen}: asked also for a request whose body is not read. */
   readonly mayBeUnseen: boolean;
+  /** What the first client is answered in place of what is stored; null, or absent: the same. */
+  firstAnswer?(): StoredResponse | null;
   /** Where the client can ask how a request stands that is left to a worker; null for none. */
   location(request: Native, key: string): string | null;
 }

@@ -9,7 +9,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Attempt } from '../../engine/attempt.ts';
 import { OptionsError } from '../../core/errors.ts';
-import { aFunction, readOptions, type Table } from '../../core/options.ts';
+import { aFunction, type Table } from '../../core/options.ts';
 import { registered } from '../../core/registered.ts';
 import {
   declaredBy,
@@ -19,7 +19,7 @@ import {
   meetCall,
   wrappedCall,
 } from '../../http-call/call-exchange.ts';
-import { CALL_ROWS, type CallOptions, compileCalls } from '../../http-call/call-route.ts';
+import { CALL_ROWS, type CallOptions, compileCalls, readCallOptions } from '../../http-call/call-route.ts';
 import type { RequestOfCalls } from '../../http-call/request-lines.ts';
 import { markProtected, type Protection } from '../../http/marker.ts';
 import type { Samekey } from '../../samekey.ts';
@@ -91,7 +91,7 @@ export function idempotent<Source, Args, Context, Result>(
   options: GraphqlOptions<Args, Context>,
   resolver: Resolver<Source, Args, Context, Result>,
 ): Resolver<Source, Args, Context, Promise<Awaited<Result>>> {
-  readOptions('idempotent', ROWS, options);
+  readCallOptions('idempotent', ROWS, options);
   const { request, setHeader, statusOf, ...own } = options;
   const routes = compileCalls(samekey, own);
   if (typeof resolver !== 'function')
@@ -117,7 +117,7 @@ export function idempotent<Source, Args, Context, Result>(
       if (done.kind === 'partial') attempt.unknown('partial-data');
       return { status: 200, value: done.value };
     };
-    const end = await meetCall(routes.engine, route, call, wrappedCall(args, run));
+    const end = await meetCall(routes.engine, route, call, wrappedCall(route, args, run));
     if (end.kind === 'passed') return await resolver(source, args, context, info);
     if (!call.isOneOfSeveral) mark(end, (name, value) => setHeader?.(native, name, value));
     // What no retry will get is as the resolver gave it.

@@ -1,7 +1,7 @@
 /** Serves an operation as a field: the field's arguments become the operation's input, its reply the field's value. */
 
 import type { GraphQLResolveInfo } from 'graphql';
-import { readOptions, type Table } from '../../core/options.ts';
+import type { Table } from '../../core/options.ts';
 import {
   CALL_SERVE_ROWS,
   type CallServeOptions,
@@ -9,6 +9,7 @@ import {
   type CallStatusOptions,
   compileServedCalls,
   compileStatusCalls,
+  readCallOptions,
 } from '../../http-call/call-route.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 import { type GraphqlOwnOptions, mark, marked, OWN_ROWS, type Resolver } from './graphql-adapter.ts';
@@ -35,7 +36,7 @@ export function serve<Args, Context, Input, Value>(
   operation: Operation<Input, Value>,
   options: GraphqlServeOptions<Args, Context, Input>,
 ): Resolver<unknown, Args, Context, Promise<Value>> {
-  readOptions('serve', ROWS, options);
+  readCallOptions('serve', ROWS, options);
   const { request, setHeader, ...own } = options;
   const { route, meet } = compileServedCalls<GraphqlCall<Args, Context>, Input>(
     operation,

@@ -9,7 +9,7 @@
 
 import type { Attempt } from '../../engine/attempt.ts';
 import { OptionsError } from '../../core/errors.ts';
-import { aFunction, readOptions, required, type Table, text } from '../../core/options.ts';
+import { aFunction, required, type Table, text } from '../../core/options.ts';
 import type { OperationOptions } from '../../core/settings.ts';
 import {
   declaredBy,
@@ -19,7 +19,8 @@ import {
   type Refusal,
   wrappedCall,
 } from '../../http-call/call-exchange.ts';
-import { CALL_ROWS, type CallOptions, compileCalls } from '../../http-call/call-route.ts';
+import { CALL_ROWS, type CallOptions, compileCalls, readCallOptions } from '../../http-call/call-route.ts';
+import type { ValueForm } from '../../http-call/call-hooks.ts';
 import type { Samekey } from '../../samekey.ts';
 import { navigationOf } from './next-errors.ts';
 
@@ -62,6 +63,19 @@ const ROWS = {
 /** What an action ended with, as it is stored. */
 type Kept = { readonly value: unknown } | { readonly digest: string };
 
+/** What hooks see of it: what the action gave. Where it led to is of no hook. */
+const KEPT: ValueForm = {
+  read: (_status, kept) => (isValue(kept) ? { value: kept.value } : null),
+  write(status, value) {
+    if (status !== 200) throw new TypeError('an action gives a value and no status');
+    return { value } satisfies Kept;
+  },
+};
+
+function isValue(kept: unknown): kept is Extract<Kept, { readonly value: unknown }> {
+  return typeof kept === 'object' && kept !== null && 'value' in kept;
+}
+
 /**
  * Protects a server action: same key, same end. The action is called with its attempt first, which is null where a call
  * without a key may run (`required: false`).
@@ -90,19 +104,20 @@ export function idempotentAction<Args extends readonly unknown[], Value, Shown>(
   options: ActionOptions<Args, Shown>,
   action: (attempt: Attempt | null, ...args: Args) => Promise<Value>,
 ): (...args: Args) => Promise<Value | Shown> {
-  readOptions('idempotentAction', ROWS, options);
+  readCallOptions('idempotentAction', ROWS, options);
   if (typeof action !== 'function')
     throw new OptionsError(
       'The action of idempotentAction() is no function: pass async (attempt, ...args) => …',
     );
   const { name, refused, input: inputOf, ...own } = options;
-  const routes = compileCalls<ActionCall<Args>>(samekey, own);
+  const routes = compileCalls<ActionCall<Args>>(samekey, own, KEPT);
   return async (...args) => {
     const native = { args };
     const input = await plainInput(inputOf === undefined ? args : inputOf(native));
     const run = async (attempt: Attempt): Promise<Did> => endOf(() => action(attempt, ...args));
     const call = { native, input, headerLines: () => [], isOneOfSeveral: false };
-    const end = await meetCall(routes.engine, routes.of(name), call, wrappedCall(input, run));
+    const route = routes.of(name);
+    const end = await meetCall(routes.engine, route, call, wrappedCall(route, input, run));
     if (end.kind === 'passed') return action(null, ...args);
     return end.kind === 'refused' ? refused(end.refusal, native) : (valueOf(end) as Value);
   };

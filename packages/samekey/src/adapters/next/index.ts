@@ -15,6 +15,13 @@ export type { FirstSentOptions } from '../../http/first-sent.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
 export { type ActionCall, type ActionOptions, idempotentAction } from './action.ts';
 export type { Refusal } from '../../http-call/call-exchange.ts';
+export type {
+  CallAnswer,
+  CallRedactFunction,
+  CallReplay,
+  CallReplayFunction,
+  OtherCallAnswer,
+} from '../../http-call/call-hooks.ts';
 export { attemptOf, idempotent, type NextHandler, type NextOptions } from './next-adapter.ts';
 export type { NextCall, NextContext, RouteParams } from './next-exchange.ts';
 export { type NextServeOptions, serve, serveStatus } from './serve.ts';

@@ -1,6 +1,6 @@
 /** Serves an operation as a mutation of tRPC: the call's input becomes the operation's, its reply the answer. */
 
-import { readOptions, type Table } from '../../core/options.ts';
+import type { Table } from '../../core/options.ts';
 import {
   CALL_SERVE_ROWS,
   type CallServeOptions,
@@ -8,6 +8,7 @@ import {
   type CallStatusOptions,
   compileServedCalls,
   compileStatusCalls,
+  readCallOptions,
 } from '../../http-call/call-route.ts';
 import { markProtected } from '../../http/marker.ts';
 import type { Operation } from '../../ways/define-operation.ts';
@@ -44,7 +45,7 @@ export function serve<Ctx, Input, Value>(
   operation: Operation<Input, Value>,
   options: TrpcServeOptions<Ctx, Input>,
 ): (call: ServedCall<Ctx, Input>) => Promise<Value> {
-  readOptions('serve', ROWS, options);
+  readCallOptions('serve', ROWS, options);
   const { http: httpOf, transformer, ...own } = options;
   const { input } = bothWays(transformer);
   const { route, meet } = compileServedCalls<TrpcCall<Ctx, Input>, Input>(

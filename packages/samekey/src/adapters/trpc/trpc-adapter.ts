@@ -10,7 +10,7 @@
 import type { TRPCMiddlewareFunction } from '@trpc/server';
 import type { Attempt } from '../../engine/attempt.ts';
 import { OptionsError } from '../../core/errors.ts';
-import { aFunction, anything, readOptions, type Table } from '../../core/options.ts';
+import { aFunction, anything, type Table } from '../../core/options.ts';
 import {
   type Call,
   declaredBy,
@@ -19,7 +19,7 @@ import {
   meetCall,
   wrappedCall,
 } from '../../http-call/call-exchange.ts';
-import { CALL_ROWS, type CallOptions, compileCalls } from '../../http-call/call-route.ts';
+import { CALL_ROWS, type CallOptions, compileCalls, readCallOptions } from '../../http-call/call-route.ts';
 import { markProtected } from '../../http/marker.ts';
 import type { Samekey } from '../../samekey.ts';
 import { statusOfError, type StoredError, type TrpcError, valueOrThrow } from './trpc-errors.ts';
@@ -110,10 +110,14 @@ export function idempotent<Ctx, Input = unknown>(
   samekey: Samekey,
   options: TrpcOptions<Ctx, Input>,
 ): TrpcMiddleware<Ctx, Input> {
-  readOptions('idempotent', ROWS, options);
+  readCallOptions('idempotent', ROWS, options);
   const { http: httpOf, transformer, statusOf, errorData, ...own } = options;
-  const routes = compileCalls(samekey, own);
   const { input, output } = bothWays(transformer);
+  const routes = compileCalls(samekey, own, {
+    // Of an error its data are plain.
+    read: (status, value) => ({ value: status < 400 ? output.deserialize(value) : value }),
+    write: (status, value) => (status < 400 ? output.serialize(value) : value),
+  });
   const didOf = (result: Result): Did => {
     if (result.ok) return { status: 200, value: lazily(() => output.serialize(result.data)) };
     const { error } = result;
@@ -135,7 +139,7 @@ export function idempotent<Ctx, Input = unknown>(
     const run = async (attempt: Attempt): Promise<Did> =>
       didOf((result = await next({ ctx: { [ATTEMPT]: attempt } })));
     const call = callOf(opts, input.serialize(raw), http);
-    const end = await meetCall(routes.engine, route, call, wrappedCall(raw, run));
+    const end = await meetCall(routes.engine, route, call, wrappedCall(route, raw, run));
     if (end.kind === 'passed') return next({ ctx: { [ATTEMPT]: null } });
     mark(http, path, end);
     const failed = result?.ok === false ? result : undefined;
