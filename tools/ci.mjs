@@ -6,7 +6,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { buildFolder } from './lib/files.mjs';
+import { LOOSE_ERRORS } from './lib/loose-errors.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { binOf } from './lib/run.mjs';
 
@@ -22,11 +24,14 @@ import { binOf } from './lib/run.mjs';
 
 const MINUTE_MS = 60_000;
 
-/** @type {Counts} */
 /** Of each failure. */
 const LINES_TOLD_MAX = 3;
 const TOLD_MAX = 600;
 
+/** Of a step that failed and names nothing itself: the end of what it printed. */
+const TAIL_LINES_MAX = 12;
+
+/** @type {Counts} */
 const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [] };
 
 /** @param {string} script */
@@ -76,7 +81,9 @@ const NODE_24 = ['npx', '--yes', '--package', 'node@24', '--', 'node'];
 /** @returns {Step[]} */
 function waysIn() {
   const json = join(buildFolder(ROOT, 'ci'), 'vitest.json');
-  rmSync(json, { force: true });
+  const loose = join(buildFolder(ROOT, 'ci'), 'loose-errors.json');
+  for (const file of [json, loose]) rmSync(file, { force: true });
+  process.env[LOOSE_ERRORS] = loose;
   return [
     { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
     { name: 'verify', command: tool('verify-demo.mjs'), timeMaxMs: 3 * MINUTE_MS },
@@ -103,13 +110,17 @@ function waysIn() {
         '--maxWorkers=2',
         '--reporter=default',
         '--reporter=json',
+        '--reporter=./tools/lib/loose-errors.mjs',
         `--outputFile.json=${json}`,
       ],
       timeMaxMs: 70 * MINUTE_MS,
-      count: () => countTests(existsSync(json) ? readFileSync(json, 'utf8') : undefined),
+      count: () => countTests(textOf(json), textOf(loose)),
     },
   ];
 }
+
+/** @param {string} file */
+const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
 
 /** How many of the slowest test files the summary names: a suite grows slow file by file, and nobody sees it otherwise. */
 const SLOWEST_NAMED_MAX = 12;
@@ -117,10 +128,12 @@ const SLOWEST_NAMED_MAX = 12;
 /**
  * The counts of vitest's JSON report. A file that failed before its first test counts as one failed. What was skipped is
  * counted per file: a service that is lacking skips hundreds of tests, whose names would hide the few that failed.
+ * An error that no test caught counts as one failed.
  * @param {string | undefined} text
+ * @param {string} [looseText] lines of errors outside of tests, as JSON
  * @returns {Counts}
  */
-export function countTests(text) {
+export function countTests(text, looseText) {
   if (text === undefined) return { ...NOTHING, failed: 1, failures: ['the run left no report'] };
   /** @type {{ testResults: { name: string, status: string, message?: string, startTime?: number, endTime?: number, assertionResults: { status: string, fullName: string, failureMessages?: string[] }[] }[] }} */
   const report = JSON.parse(text);
@@ -146,6 +159,10 @@ export function countTests(text) {
     }
     files.push({ name, seconds: ((file.endTime ?? 0) - (file.startTime ?? 0)) / 1000 });
   }
+  /** @type {string[]} */
+  const loose = JSON.parse(looseText ?? '[]');
+  counts.failed += loose.length;
+  counts.failures.push(...loose.map((line) => line.slice(0, TOLD_MAX)));
   files.sort((one, other) => other.seconds - one.seconds);
   counts.slowest = files
     .slice(0, SLOWEST_NAMED_MAX)
@@ -159,6 +176,24 @@ function firstLines(text) {
   return lines.slice(0, LINES_TOLD_MAX).join(' · ').slice(0, TOLD_MAX);
 }
 
+/** The last lines that a step printed, without their colours: of a run elsewhere nothing but the end of the output may be seen. */
+class Tail {
+  #text = '';
+
+  /** @param {Buffer} bytes */
+  seen(bytes) {
+    this.#text = (this.#text + bytes.toString()).slice(-TAIL_LINES_MAX * TOLD_MAX);
+    return bytes;
+  }
+
+  lines() {
+    const lines = stripVTControlCharacters(this.#text)
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    return lines.slice(-TAIL_LINES_MAX).map((line) => `  ${line.slice(0, TOLD_MAX)}`);
+  }
+}
+
 /**
  * @param {Step} step
  * @returns {Promise<Result>}
@@ -166,14 +201,17 @@ function firstLines(text) {
 export async function runStep(step) {
   console.log(`\n=== ${step.name}`);
   const startedAt = performance.now();
+  const tail = new Tail();
   const [program = '', ...args] = step.command;
   const code = await new Promise((resolve) => {
     // A group of its own: when time is up, the children of the child end with it.
     const child = spawn(program, args, {
       cwd: ROOT,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    child.stdout.on('data', (bytes) => process.stdout.write(tail.seen(bytes)));
+    child.stderr.on('data', (bytes) => process.stderr.write(tail.seen(bytes)));
     const end = () => {
       try {
         process.kill(-Number(child.pid), 'SIGKILL');
@@ -204,7 +242,11 @@ export async function runStep(step) {
   // A run that failed without a failed test (an unhandled rejection, a crash) has failed all the same.
   if (code !== 0 && counts.failed === 0) {
     counts.failed = 1;
-    counts.failures = [...counts.failures, `${step.name} ended with ${code}: see its output above`];
+    counts.failures = [
+      ...counts.failures,
+      `${step.name} ended with ${code}, and said last:`,
+      ...tail.lines(),
+    ];
   }
   const seconds = (performance.now() - startedAt) / 1000;
   return { name: step.name, ok: counts.failed === 0, seconds, counts };

@@ -1,6 +1,11 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { countTests, runStep } from '../ci.mjs';
+import { LOOSE_ERRORS, lineOf } from '../lib/loose-errors.mjs';
+import { binOf } from '../lib/run.mjs';
 import { ROOT } from '../lib/report.mjs';
 
 const MINUTE_MS = 60_000;
@@ -48,6 +53,48 @@ describe('ci', () => {
     });
   });
 
+  it('an error that no test caught fails a run whose tests passed, and is told with where it was made (F108)', () => {
+    const line = lineOf({
+      type: 'Unhandled Rejection',
+      name: 'TypeError',
+      message: 'nobody listens\n  more',
+      stack: `TypeError: nobody listens\n    at node:internal/x\n    at f (${file('packages/a.ts')}:1:2)`,
+      VITEST_TEST_PATH: file('a.test.ts'),
+      VITEST_TEST_NAME: 'one',
+    });
+    expect(line).toBe(
+      'Unhandled Rejection: while a.test.ts > one ran: TypeError: nobody listens ·   more: at f (./packages/a.ts:1:2)',
+    );
+    expect(countTests(JSON.stringify({ testResults: [] }), JSON.stringify([line]))).toMatchObject({
+      passed: 0,
+      failed: 1,
+      failures: [line],
+    });
+  });
+
+  it('vitest calls the reporter of such errors', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'samekey-loose-'));
+    try {
+      writeFileSync(
+        join(folder, 'a.test.ts'),
+        `import { it } from ${JSON.stringify(import.meta.resolve('vitest'))};
+         it('passes', () => { void Promise.reject(new Error('a planted loose error')); });`,
+      );
+      const out = join(folder, 'loose.json');
+      const vitest = ['run', '--root', folder, `--reporter=${file('tools/lib/loose-errors.mjs')}`];
+      const run = spawnSync(process.execPath, [binOf('vitest'), ...vitest], {
+        env: { ...process.env, [LOOSE_ERRORS]: out },
+        encoding: 'utf8',
+      });
+      expect(run.status, run.stderr).toBe(1);
+      expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual([
+        expect.stringContaining('a planted loose error'),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('a run that left no report has failed', () => {
     expect(countTests(undefined)).toMatchObject({
       passed: 0,
@@ -64,6 +111,13 @@ describe('ci', () => {
       count: () => ({ passed: 5, failed: 0, skipped: [], failures: [], slowest: [] }),
     };
     expect((await runStep(counted)).counts).toMatchObject({ passed: 5, failed: 1 });
+    const talks = [
+      process.execPath,
+      '-e',
+      'console.log("one"); console.error("the cause"); process.exitCode = 2',
+    ];
+    const { failures } = (await runStep({ name: 'x', command: talks, timeMaxMs: MINUTE_MS })).counts;
+    expect(failures).toEqual(expect.arrayContaining(['x ended with 2, and said last:', '  the cause']));
   });
 
   it('a step that hangs is ended, with its children, and has failed', async () => {
