@@ -45,7 +45,7 @@ const DIRECTIVE = /^((oxlint|biome|@ts)-|@(type|property) \{)/;
 const MODULE = /\.(ts|mjs)$/;
 
 /** Modules that are loaded by a name which is made up: what they give, no import names. */
-const LOADED_BY_NAME = /^tools\/proofs\/|\.config\.ts$/;
+const LOADED_BY_NAME = /^tools\/(?:proofs\/|lib\/loose-errors\.mjs)|\.config\.ts$/;
 
 /** @type {Limits[]} */
 const LIMITS = [

@@ -13,7 +13,10 @@ export const LOOSE_ERRORS = 'SAMEKEY_LOOSE_ERRORS';
  * @typedef {{ type?: unknown, name?: string, message: string, stack?: string, VITEST_TEST_PATH?: unknown, VITEST_TEST_NAME?: unknown }} LooseError
  */
 
-/** One line for an error: its kind, the file and test that ran when it came (not always those that caused it), and where it was made. @param {LooseError} error */
+/**
+ * One line for an error: its kind, the file and test that ran when it came (not always those that caused it), and where it was made.
+ * @param {LooseError} error
+ */
 export function lineOf(error) {
   const { type, name, message, stack, VITEST_TEST_PATH: path, VITEST_TEST_NAME: test } = error;
   const at = stack?.split('\n').find((line) => /^\s+at .*(?:packages|tools|examples)\//.test(line));

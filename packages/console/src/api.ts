@@ -16,6 +16,8 @@ export interface Id {
 interface Seen {
   readonly claimId: string;
   readonly attempt: number;
+  /** Of what is to be forgotten: refused where it ended otherwise by now; default: any. */
+  readonly state?: string;
 }
 
 /** Who looks, at what. */

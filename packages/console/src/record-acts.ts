@@ -7,6 +7,7 @@
  */
 
 import type { RecordId, SamekeyRecord, Store, StoredResponse } from 'samekey';
+import { decideForget, decideReopen, decideSettle, serverView } from 'samekey/internals/store/machine/index';
 import {
   type ActResult,
   createOperator,
@@ -16,12 +17,11 @@ import {
   type Reopening,
   type Settlement,
 } from 'samekey/operator';
-import { decideForget, decideReopen, decideSettle, serverView } from 'samekey/internals/store/machine/index';
 import type { ActAnswer, ActRequest } from './api.ts';
 import { refuseClear } from './clear-answers.ts';
 import { ConsoleFault } from './fault.ts';
-import { rowOf } from './shown.ts';
 import { stateInWords } from './record-words.ts';
+import { rowOf } from './shown.ts';
 
 /** An act that was read. */
 export interface ReadAct {
@@ -41,7 +41,11 @@ export function readAct(body: Readonly<Record<string, unknown>>): ReadAct {
     throw new ConsoleFault(400, 'bad-request', 'scope and key name the record.');
   const { claimId, attempt } = (seen ?? {}) as Partial<Record<string, unknown>>;
   if (typeof claimId !== 'string' || typeof attempt !== 'number')
-    throw new ConsoleFault(400, 'bad-request', 'seen (claimId, attempt) says which record was looked at.');
+    throw new ConsoleFault(
+      400,
+      'bad-request',
+      'seen (claimId, attempt, perhaps state) says which record was looked at.',
+    );
   const { response } = body;
   if (response !== undefined && response !== null && !isResponse(response))
     throw new ConsoleFault(
@@ -93,8 +97,7 @@ export async function doAct(store: Store, actor: string, given: ReadAct, reason:
 
 function perform(operator: Operator, { id, request }: ReadAct, reason: string): Promise<ActResult> {
   const { act: what, seen, to, response, because, callTimeMaxMs, effectResult, effect } = request;
-  const { claimId, attempt } = seen;
-  const by = { reason, seen: { claimId, attempt } };
+  const by = { reason, seen };
   if (what === 'reopen') return operator.reopen(id, present({ ...by, effect }) as Reopening);
   if (what === 'forget') return operator.forget(id, present({ ...by, effect }) as Forgetting);
   return operator.settle(

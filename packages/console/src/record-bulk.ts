@@ -115,8 +115,8 @@ async function tried(
   { rows, looked, passedOver, isCut }: List,
   request: Body,
 ): Promise<Bite> {
-  const asked = rows.map(({ scope, key, claimId, attempt }: Row) =>
-    readAct({ ...request, scope, key, seen: { claimId, attempt } }),
+  const asked = rows.map(({ scope, key, claimId, attempt, state }: Row) =>
+    readAct({ ...request, scope, key, seen: { claimId, attempt, state } }),
   );
   const found = await store.find(rows.map(({ scope, key }) => ({ scope, key })));
   refuseBesideSealed(store, request, found);

@@ -3,10 +3,10 @@
  * SQLite and PostgreSQL.
  */
 
-import { StoreError, type SamekeyRecord, type Store } from 'samekey';
+import { type SamekeyRecord, type Store, StoreError } from 'samekey';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimed, finishRequest } from '../../testing/src/contract/context.ts';
 import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
+import { claimed, finishRequest } from '../../testing/src/contract/context.ts';
 import type { ConsoleRight } from '../src/index.ts';
 import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
 
@@ -124,7 +124,9 @@ for (const kind of kinds()) {
       const { job } = await tried(all, { request: { act: 'reopen' }, filter: { caller: 'bulk/moves' } });
       expect(job.counts).toEqual({ would: 2 });
       const { scope, claimId, attempt } = await recordOf(moved ?? '');
-      await store.forget([{ scope, key: moved ?? '', claimId, attempt, reason: 'x', actor: null }]);
+      await store.forget([
+        { scope, key: moved ?? '', claimId, attempt, state: 'failed', reason: 'x', actor: null },
+      ]);
       await request(app, 'moves-new', 409, { scope: ['bulk', 'moves'] });
       await all.ask('bulk-do', { id: job.id, reason: 'mended' });
       const { lines } = await over(all, job.id);

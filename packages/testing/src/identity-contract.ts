@@ -5,16 +5,17 @@
 
 import assert from 'node:assert/strict';
 import { isStoreError } from 'samekey/internals/core/errors';
+import { createSamekey } from 'samekey/internals/samekey';
 import type { MigrateRequest, StoreIdentity } from 'samekey/internals/store/identity';
 import type { StoreWithMessages } from 'samekey/internals/store/message';
 import type { Store } from 'samekey/internals/store/store';
-import { createSamekey } from 'samekey/internals/samekey';
 import {
   claimed,
   claimRequest,
   eraseRequest,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
   handRequest,
   ID,
@@ -204,7 +205,7 @@ const FIRST_QUESTIONS: Readonly<Record<string, (store: IdentifiedStore, owner: O
     takeUnknown: (store) => store.takeUnknown({ operations: null, leaseMs: 1_000, limit: 10 }),
     settle: (store, owner) => store.settle([settleRequest(owner, 'retryable')]),
     reopen: (store, owner) => store.reopen([handRequest(owner)]),
-    forget: (store, owner) => store.forget([handRequest(owner)]),
+    forget: (store, owner) => forgetAsSeen(store, owner),
     erase: (store) => store.erase(eraseRequest(ID.scope)),
     list: (store) => store.list({}),
     count: (store) => store.count(),

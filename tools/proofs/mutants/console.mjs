@@ -64,8 +64,8 @@ export const operatorsPage = [
   {
     name: 'console-acts-on-what-was-not-seen',
     file: `${SRC}/record-acts.ts`,
-    find: 'const by = { reason, seen: { claimId, attempt } };',
-    put: 'const by = { reason, was: { claimId, attempt } && undefined };',
+    find: 'const by = { reason, seen };',
+    put: 'const by = { reason, was: seen && undefined };',
     tests: ACTS,
     only: 'SQLite',
     breaks: 'A record that has moved on since somebody looked is settled all the same.',

@@ -155,6 +155,22 @@ export const machine = [
     breaks: 'What nobody came to know runs again without anybody saying that nothing happened.',
   },
   {
+    name: 'machine-forgotten-after-a-late-finish',
+    file: 'store/machine/hand.ts',
+    find: 'if (record.state !== request.state) return refused(record);',
+    put: '',
+    tests: CONTRACT,
+    breaks: 'An operator forgets a failure, and deletes the answer that a late finish has made of it.',
+  },
+  {
+    name: 'operator-forgets-what-was-not-seen',
+    file: 'operator/acts.ts',
+    find: "if (!isForgotten(record) && (seen?.state ?? state) !== state) return 'changed';",
+    put: '',
+    tests: ['packages/samekey/test/operator/operator.test.ts'],
+    breaks: 'A page shows a failure, and its button forgets the answer that came in between.',
+  },
+  {
     name: 'machine-forgotten-while-worked-on',
     file: 'store/machine/hand.ts',
     find: "if (!isFinal(record) && record.state !== 'retryable') return refused(record);",

@@ -14,10 +14,10 @@ import {
 } from 'lit';
 import type { ActAnswer, ActRequest, Me, Whole } from '../api.ts';
 import { answerFields, type Choice, choicesOf, readChoice } from './act-forms.ts';
-import { faultNote } from './pieces.ts';
-import { ask, AskFault } from './ask-server.ts';
-import { Preview } from './preview.ts';
+import { AskFault, ask } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
+import { faultNote } from './pieces.ts';
+import { Preview } from './preview.ts';
 import { harmless, textIn } from './readable.ts';
 
 /** `samekey-act`. */
@@ -176,12 +176,12 @@ export class ActElement extends LitElement {
     if (this.#preview.held !== null) return this.#preview.act((request) => this.#do(request));
     const given = new FormData(event.target as HTMLFormElement);
     await this.#preview.look(async () => {
-      const { scope, key, claimId, attempt } = whole.row;
+      const { scope, key, claimId, attempt, state } = whole.row;
       const said = readChoice(choice, given);
       const request: ActRequest = {
         scope,
         key,
-        seen: { claimId, attempt },
+        seen: { claimId, attempt, state },
         reason: textIn(given, 'reason'),
         ...said,
         ...(given.get('clear') === null ? {} : { mayStandClear: true }),

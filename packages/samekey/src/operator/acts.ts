@@ -3,19 +3,19 @@
  * there now. Nothing is forced, and nothing is tried again under another fence.
  */
 
-import { mayHaveHappened, NEVER_KNOWN } from '../store/machine/index.ts';
 import { type Fence, isForgotten, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import { sameResponse } from '../core/response.ts';
+import { mayHaveHappened, NEVER_KNOWN } from '../store/machine/index.ts';
 import type { FencedId, HandResult, Store } from '../store/store.ts';
 import { callTimeOf, hasResult, shownBy, stepsWithResult } from './no-effect-by-hand.ts';
 import {
   type CheckedSettlement,
   type Forgetting,
+  type Reopening,
   readForgetting,
   readId,
   readReopening,
   readSettlement,
-  type Reopening,
   type Settlement,
 } from './requests.ts';
 
@@ -113,8 +113,11 @@ export async function forget(
 ): Promise<ActResult> {
   const { reason, effect, seen } = readForgetting(given);
   return act(store, id, seen, ['completed', 'failed', 'retryable'], (fenced, record) => {
+    const { state } = record;
+    // Another end under the same fence: a finish that came late, or a colleague's word.
+    if (!isForgotten(record) && (seen?.state ?? state) !== state) return 'changed';
     if (mayHaveHappened(record) && effect !== 'none') return 'not-proven';
-    return () => store.forget([{ ...fenced, reason, actor, ...(effect !== undefined && { effect }) }]);
+    return () => store.forget([{ ...fenced, state, reason, actor, ...(effect !== undefined && { effect }) }]);
   });
 }
 

@@ -3,10 +3,7 @@
  * misspelt is refused with the right name, and no state is written that the state table does not have (F145).
  */
 
-import { AUDIT_ACTS, type AuditRequest } from '../store/audit.ts';
-import { SETTLED_TO, settledAnswer } from '../store/ends.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { MessageListRequest } from '../store/message.ts';
 import {
   anything,
   kindOf,
@@ -14,26 +11,35 @@ import {
   nested,
   oneOf,
   orNull,
+  type Row,
   readOptions,
   required,
-  type Row,
   row,
   type Table,
   text,
   wholeNumber,
 } from '../core/options.ts';
-import { type Fence, type RecordId, STATES } from '../core/record.ts';
-import type { StorableResponse } from '../core/stored-response.ts';
-import type { ListRequest } from '../store/store.ts';
+import { type Fence, type RecordId, STATES, type State } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
+import type { StorableResponse } from '../core/stored-response.ts';
+import { AUDIT_ACTS, type AuditRequest } from '../store/audit.ts';
+import { SETTLED_TO, settledAnswer } from '../store/ends.ts';
+import type { MessageListRequest } from '../store/message.ts';
+import type { ListRequest } from '../store/store.ts';
 import type { NoEffectBecause } from './no-effect-by-hand.ts';
+
+/** What somebody looked at before an act. A whole record is one. */
+interface Seen extends Fence {
+  /** Of what is to be forgotten; refused where it ended otherwise by now, under the same fence. Default: any. */
+  readonly state?: State;
+}
 
 /** What every act by hand names. */
 export interface Act {
   /** For people and the audit: why. 1 to 1,000 characters, no personal data: it outlives the record. */
   readonly reason: string;
   /** Only if the record still is what was seen with this; default: what is found when the act begins. */
-  readonly seen?: Fence;
+  readonly seen?: Seen;
 }
 
 /** How an outcome that nobody knew is decided. */
@@ -81,15 +87,19 @@ const LIST_LIMIT_MAX = 1_000;
 
 const ID_ROWS = { scope: required(text()), key: required(text()) } satisfies Table<RecordId>;
 
-const FENCE_ROWS = { claimId: required(text()), attempt: required(wholeNumber(0)) } satisfies Table<Fence>;
+const SEEN_ROWS = {
+  claimId: required(text()),
+  attempt: required(wholeNumber(0)),
+  state: oneOf(STATES),
+} satisfies Table<Seen>;
 
 /** Why, for the audit; how long it may be is the store's to say. */
 const reason: Row<string, string> = required(text(), 'reason is missing: say why, for the audit.');
 
-/** A whole record may be given too: of it the fence is read. */
-const seen: Row<Fence, undefined> = row((given, path) => {
-  const { claimId, attempt } = (given ?? {}) as Partial<Fence>;
-  return nested(FENCE_ROWS).read({ claimId, attempt }, path);
+/** A whole record may be given too: of it the fence and the state are read. */
+const seen: Row<Seen, undefined> = row((given, path) => {
+  const { claimId, attempt, state } = (given ?? {}) as Partial<Seen>;
+  return nested(SEEN_ROWS).read({ claimId, attempt, state }, path);
 });
 
 const noEffect = oneOf(['none']);

@@ -1,8 +1,8 @@
 /** The operator's part of the Store seam: acts by hand, and what a person wants to see. */
 
-import type { AuditStore, ByHand } from './audit.ts';
 import type { Fence, RecordId, SamekeyRecord, State } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
+import type { AuditStore, ByHand } from './audit.ts';
 
 /** An outcome nobody knew, decided by a reconciler or an operator. */
 export interface SettleRequest extends RecordId, Fence, ByHand {
@@ -63,6 +63,11 @@ export interface ReopenRequest extends HandRequest {
 
 /** A record dropped. */
 export interface ForgetRequest extends HandRequest {
+  /**
+   * What was seen: a finish that comes late keeps the fence and makes an answer of a `retryable` record. Refused where
+   * the record is in another state by then.
+   */
+  readonly state: State;
   /**
    * For what may have happened (`outcome-never-known`, or an effect that was begun and never ended): whoever forgets it
    * says that nothing did. Refused without.

@@ -3,15 +3,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/engine/events.ts';
-import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../src/core/record.ts';
-import type { Store } from '../../src/store/store.ts';
-import { createSamekey, type Samekey, type SamekeyOptions } from '../../src/samekey.ts';
-import { reply } from '../../src/ways/reply.ts';
-import { memoryStore } from '../../src/stores/memory/index.ts';
 import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
 import { createRandom } from '../../../testing/src/random.ts';
 import { createTimeline } from '../../../testing/src/timeline.ts';
+import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../src/core/record.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import { createSamekey, type Samekey, type SamekeyOptions } from '../../src/samekey.ts';
+import type { Store } from '../../src/store/store.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
+import { reply } from '../../src/ways/reply.ts';
 
 interface Node {
   readonly world: FakeWorld;
@@ -160,7 +160,7 @@ describe('replays from memory', () => {
     const [a, b] = [node('a'), node('b')];
     await a.samekey.run(REQUEST, accept);
     await a.samekey.run(REQUEST, accept);
-    await store.forget([{ ...(await fenceOf(store)), reason: 'asked for', actor: null }]);
+    await store.forget([{ ...(await fenceOf(store)), state: 'completed', reason: 'asked for', actor: null }]);
     expect((await a.samekey.run(REQUEST, accept)).kind).toBe('replay');
     expect((await b.samekey.run({ ...REQUEST, fingerprint: 2 }, refuse)).kind).toBe('in-progress');
     await a.world.advance(REOPEN_DELAY_MS);

@@ -2,7 +2,7 @@
 
 import type { Counters } from 'samekey/guard';
 import { afterAll, describe, expect, it } from 'vitest';
-import { COUNTED, claimOf, type CountedDatabase } from './counting.ts';
+import { COUNTED, type CountedDatabase, claimOf } from './counting.ts';
 
 const countOf = async (counters: Counters, caller: string) => (await counters.read([caller])).get(caller);
 
@@ -57,7 +57,9 @@ describe.each(COUNTED)('counts in $name', (kind) => {
       },
     ]);
     expect(await counters.recount('acme')).toBe(2);
-    const [done] = await made.forget([{ ...id, ...fence, reason: 'a test', actor: null }]);
+    const [done] = await made.forget([
+      { ...id, ...fence, state: 'retryable', reason: 'a test', actor: null },
+    ]);
     expect(done?.kind).toBe('applied');
     expect(await made.list({})).toHaveLength(1);
     expect(await countOf(counters, 'acme')).toBe(1);

@@ -1,16 +1,6 @@
 /** The janitor: one, several at once, several whose clocks are apart, and what it leaves alone. F45, F47, F48. */
 
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
-import {
-  createJanitor,
-  type Janitor,
-  type JanitorEvent,
-  type JanitorOptions,
-} from '../../src/janitor/index.ts';
-import { createReaper } from '../../src/janitor/reaper.ts';
-import { memoryStore } from '../../src/stores/memory/index.ts';
-import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import {
   CLAIM_TTL_MS,
   claimed,
@@ -18,6 +8,16 @@ import {
   RETENTION_MS,
   recordOf,
 } from '../../../testing/src/contract/context.ts';
+import {
+  createJanitor,
+  type Janitor,
+  type JanitorEvent,
+  type JanitorOptions,
+} from '../../src/janitor/index.ts';
+import { createReaper } from '../../src/janitor/reaper.ts';
+import type { Store } from '../../src/store/store.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
@@ -55,7 +55,9 @@ describe('a janitor', () => {
   it('run once, does everything there is to do, tells of each record, and says what it did', async () => {
     const { store, advance } = bench();
     for (let i = 0; i < 7; i += 1) await finished(store, 'completed', { key: `old-${i}` });
-    await store.forget([{ ...(await finished(store, 'failed')), reason: 'a mistake', actor: null }]);
+    await store.forget([
+      { ...(await finished(store, 'failed')), state: 'failed', reason: 'a mistake', actor: null },
+    ]);
     await finished(store, 'unknown', { key: 'never-known' });
     advance(30 * DAY_MS - 1);
     await claimed(store, { key: 'over' });
@@ -96,7 +98,12 @@ describe('a janitor', () => {
     const { store, advance } = bench();
     for (let i = 0; i < 3; i += 1)
       await store.forget([
-        { ...(await finished(store, 'failed', { key: `k-${i}` })), reason: 'x', actor: null },
+        {
+          ...(await finished(store, 'failed', { key: `k-${i}` })),
+          state: 'failed',
+          reason: 'x',
+          actor: null,
+        },
       ]);
     advance(DAY_MS + 1);
     let batches = 0;

@@ -104,6 +104,27 @@ describe('an operator', () => {
     expect(await operator.audit({ acts: ['settle', 'forget', 'reopen'] })).toHaveLength(1);
   });
 
+  it('forgets nothing that has ended otherwise than was seen, under the same fence', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    await operator.settle(ID, { to: 'completed', reason: 'seen at the bank', response: ANSWER });
+    const settled = await found(store);
+    const seen = { claimId: record.claimId, attempt: record.attempt, state: 'retryable' } as const;
+    expect(await operator.forget(ID, { reason: 'nothing happened', seen })).toEqual({
+      kind: 'refused',
+      because: 'changed',
+      record: settled,
+    });
+    expect(await found(store)).toEqual(settled);
+    expect(await operator.forget(ID, { reason: 'a test order', seen: settled })).toMatchObject({
+      kind: 'applied',
+    });
+    expect(await operator.forget(ID, { reason: 'a test order', seen: settled })).toMatchObject({
+      kind: 'refused',
+      because: 'changed',
+    });
+  });
+
   it('changes nothing when what was seen is another life of the key with the same attempt', async () => {
     const { store, record } = await withUnknown();
     const operator = createOperator({ store, actor: 'alice' });

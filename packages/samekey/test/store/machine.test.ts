@@ -3,8 +3,32 @@
  * `src/testing/contract/state-table.ts`; a row that a store breaks is a row the machine is seen to keep here.
  */
 
-import { reapedOf } from '../../src/store/reaped.ts';
 import { describe, expect, it } from 'vitest';
+import {
+  claimRequest,
+  FINGERPRINT,
+  finishRequest,
+  forgetAsSeen,
+} from '../../../testing/src/contract/context.ts';
+import {
+  arrange,
+  type Bench,
+  checkRow,
+  HAND_OVER,
+  OWN,
+  perform,
+  performWithin,
+} from '../../../testing/src/contract/state-bench.ts';
+import { type Row, SITUATIONS, stateTableRows } from '../../../testing/src/contract/state-table.ts';
+import {
+  idText,
+  isErased,
+  isForgotten,
+  isPurgeable,
+  REOPEN_DELAY_MS,
+  type RecordId,
+  type SamekeyRecord,
+} from '../../src/core/record.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -22,31 +46,7 @@ import {
   serverView,
   type View,
 } from '../../src/store/machine/index.ts';
-import {
-  idText,
-  isErased,
-  isForgotten,
-  isPurgeable,
-  REOPEN_DELAY_MS,
-  type RecordId,
-  type SamekeyRecord,
-} from '../../src/core/record.ts';
-import {
-  claimRequest,
-  FINGERPRINT,
-  finishRequest,
-  handRequest,
-} from '../../../testing/src/contract/context.ts';
-import {
-  arrange,
-  type Bench,
-  checkRow,
-  HAND_OVER,
-  OWN,
-  perform,
-  performWithin,
-} from '../../../testing/src/contract/state-bench.ts';
-import { type Row, SITUATIONS, stateTableRows } from '../../../testing/src/contract/state-table.ts';
+import { reapedOf } from '../../src/store/reaped.ts';
 
 const ID: RecordId = { scope: 's', key: 'k' };
 const PENDING = 'pending';
@@ -168,7 +168,7 @@ describe('the machine', () => {
       expect(await bench.store.finish([finishRequest(fence, 'completed')])).toEqual([
         { kind: 'refused', record },
       ]);
-      expect(await bench.store.forget([handRequest(fence)])).toEqual([{ kind: 'refused', record }]);
+      expect(await forgetAsSeen(bench.store, fence)).toEqual([{ kind: 'refused', record }]);
       expect(bench.get()).toBe(record);
     }
   });
@@ -227,7 +227,7 @@ describe('the machine', () => {
 
 async function arrangeAnew(bench: ReturnType<typeof machineBench>, situation: string): Promise<void> {
   const record = bench.get();
-  if (record !== null) await bench.store.forget([handRequest(record)]);
+  if (record !== null) await forgetAsSeen(bench.store, record);
   await bench.advance(REOPEN_DELAY_MS);
   await bench.store.reap(1);
   await arrangeAny(bench, situation);

@@ -2,14 +2,14 @@
 
 import type { DynamoDB, TableDescription } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { createTableInput, type DynamoDbClient, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import {
   ANSWER,
   claimed,
   finishRequest,
-  handRequest,
+  forgetAsSeen,
   recordOf,
 } from '../../../testing/src/contract/context.ts';
+import { createTableInput, type DynamoDbClient, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench } from './dynamodb-bench.ts';
 
@@ -51,7 +51,7 @@ describe.each(availableDynamoDb())('DynamoDB, the table: $name', (source) => {
       const end = await store.completionItem(finishRequest(old, 'completed'));
       if (end.kind !== 'item') throw new Error(`expected an item, got ${end.kind}`);
       await store.finish([finishRequest(old, 'retryable')]);
-      await store.forget([handRequest(old)]);
+      await forgetAsSeen(store, old);
       const owner = await claimed(store);
       expect(owner.attempt).toBe(old.attempt);
       const put = end.item.Put as unknown as Parameters<DynamoDB['putItem']>[0];

@@ -4,24 +4,24 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
-import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
-import { migrate } from '../../src/stores/postgres/migrate.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
-import { checkOptions } from '../../src/stores/postgres/options.ts';
-import { checkDatabase } from '../../src/stores/postgres/schema.ts';
-import { createTables } from '../../src/stores/postgres/tables.ts';
 import {
   claimed,
   finished,
   finishRequest,
-  handRequest,
+  forgetAsSeen,
   only,
   recordOf,
 } from '../../../testing/src/contract/context.ts';
+import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
+import { migrate } from '../../src/stores/postgres/migrate.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
+import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
+import { checkOptions } from '../../src/stores/postgres/options.ts';
+import { checkDatabase } from '../../src/stores/postgres/schema.ts';
+import { createTables } from '../../src/stores/postgres/tables.ts';
+import { programOf } from '../processes/program.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
-import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
-import { programOf } from '../processes/program.ts';
 
 const PROGRAM = programOf('postgres-worker');
 const TABLES = createTables('public', 'clock_timestamp()');
@@ -257,7 +257,7 @@ for (const source of availablePostgres()) {
       await store.ready();
       // Who may only add to the audit can act by hand, and cannot prune.
       const owner = await finished(store, 'completed');
-      await store.forget([handRequest(owner)]);
+      await forgetAsSeen(store, owner);
       expect(await store.audit({})).toHaveLength(1);
       const pruning = store.pruneAudit({ olderThanMs: 0, acts: ['forget'], limit: 1 });
       await expect(pruning).rejects.toMatchObject({ code: 'ERR_SAMEKEY_STORE', applied: 'no' });

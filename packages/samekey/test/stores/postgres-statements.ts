@@ -1,17 +1,18 @@
 /** Uses each statement that the store's sessions prepare, once at least. */
 
-import { contradictionRow } from '../../src/engine/ending/noter.ts';
-import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import {
   claimed,
   claimRequest,
   eraseRequest,
   finished,
   finishRequest,
+  forgetAsSeen,
   handRequest,
   recordOf,
   renewRequest,
 } from '../../../testing/src/contract/context.ts';
+import { contradictionRow } from '../../src/engine/ending/noter.ts';
+import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 
 /** Under keys that begin with `prefix`. */
 export async function useEveryStatement(store: PostgresStore, prefix: string): Promise<void> {
@@ -41,7 +42,7 @@ export async function useEveryStatement(store: PostgresStore, prefix: string): P
   await store.finish([finishRequest(one, 'retryable')]);
   await claimed(store, { key: `${prefix}-one` });
   await recordOf(store, one);
-  await store.forget([handRequest(await finished(store, 'completed', { key: `${prefix}-forgotten` }))]);
+  await forgetAsSeen(store, await finished(store, 'completed', { key: `${prefix}-forgotten` }));
   const scope = `${prefix}|POST /payments`;
   await store.reopen([handRequest(await finished(store, 'failed', { key: `${prefix}-reopened` }))]);
   for (const key of ['k', 'l']) await finished(store, 'completed', { scope, key });

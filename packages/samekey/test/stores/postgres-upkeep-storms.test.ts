@@ -5,7 +5,6 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { FencedId, HandResult, Store } from '../../src/store/store.ts';
 import {
   claimed,
   claimRequest,
@@ -17,6 +16,7 @@ import {
   renewRequest,
   settleRequest,
 } from '../../../testing/src/contract/context.ts';
+import type { FencedId, HandResult, Store } from '../../src/store/store.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 
@@ -201,7 +201,10 @@ describe.runIf(source !== undefined)(`upkeep in a storm: ${source?.name}`, () =>
     await Promise.all(
       failed.flatMap((record) => [
         insist((requests) => (all[0] as Store).reopen(requests), handRequest(record)),
-        insist((requests) => (all[1] as Store).forget(requests), handRequest(record)),
+        insist((requests) => (all[1] as Store).forget(requests), {
+          ...handRequest(record),
+          state: record.state,
+        }),
       ]),
     ).then((results) => {
       done = results.filter(({ kind }) => kind === 'applied').length;

@@ -97,7 +97,14 @@ async function toy(...keys: readonly string[]): Promise<Toy> {
 }
 
 function forgetting(...keys: readonly string[]): readonly ForgetRequest[] {
-  return keys.map((key) => ({ scope: 'caller|pay', key, claimId: `claim-${key}`, attempt: 1, ...HAND }));
+  return keys.map((key) => ({
+    scope: 'caller|pay',
+    key,
+    claimId: `claim-${key}`,
+    attempt: 1,
+    state: 'failed' as const,
+    ...HAND,
+  }));
 }
 
 function refuseIds(): never {

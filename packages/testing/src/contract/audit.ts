@@ -1,15 +1,16 @@
 /** The audit: acts by hand and their rows are one write, rows are only ever added, and old ones go act by act. */
 
 import assert from 'node:assert/strict';
+import { isStoreError } from 'samekey/internals/core/errors';
 import type { AuditAct, AuditRow, NewAuditRow } from 'samekey/internals/store/audit';
 import { AUDIT_ACTS } from 'samekey/internals/store/audit';
-import { isStoreError } from 'samekey/internals/core/errors';
 import type { Store } from 'samekey/internals/store/store';
 import {
   type AddTest,
   claimed,
   finished,
   finishRequest,
+  forgetAsSeen,
   handRequest,
   ID,
   only,
@@ -27,7 +28,7 @@ export function auditTests(test: AddTest): void {
     await t.advance(5);
     await t.store.reopen([handRequest(unknown, 'the bank was wrong')]);
     const completed = await finished(t.store, 'completed', { key: 'completed' });
-    await t.store.forget([{ ...handRequest(completed, 'asked for'), actor: null }]);
+    await forgetAsSeen(t.store, completed, { reason: 'asked for', actor: null });
     const { createdAt } = await recordOf(t.store, unknown);
     const common = { scope: ID.scope, operation: OPERATION, attempt: 1 };
     assert.deepEqual((await t.store.audit({})).map(unnumbered), [
@@ -66,7 +67,7 @@ export function auditTests(test: AddTest): void {
 
   test('a record that forgetting deletes at once leaves its row too', async ({ store }) => {
     const owner = await finished(store, 'retryable');
-    await store.forget([handRequest(owner)]);
+    await forgetAsSeen(store, owner);
     assert.deepEqual(await store.find([ID]), [null]);
     const row = only(await store.audit({}));
     assert.deepEqual([row.act, row.from, row.to, row.key], ['forget', 'retryable', null, ID.key]);
@@ -77,11 +78,11 @@ export function auditTests(test: AddTest): void {
     const other = { ...owner, claimId: 'claim-of-somebody-else' };
     assert.equal(only(await store.settle([settleRequest(owner, 'failed')])).kind, 'refused');
     assert.equal(only(await store.reopen([handRequest(owner)])).kind, 'refused');
-    assert.equal(only(await store.forget([handRequest(other)])).kind, 'refused');
-    assert.equal(only(await store.forget([{ ...handRequest(owner), key: 'absent' }])).kind, 'already');
+    assert.equal(only(await forgetAsSeen(store, other)).kind, 'refused');
+    assert.equal(only(await forgetAsSeen(store, owner, { key: 'absent' })).kind, 'already');
     assert.deepEqual(await store.audit({}), []);
-    await store.forget([handRequest(owner)]);
-    assert.equal(only(await store.forget([handRequest(owner)])).kind, 'already');
+    await forgetAsSeen(store, owner);
+    assert.equal(only(await forgetAsSeen(store, owner)).kind, 'already');
     assert.equal((await store.audit({})).length, 1);
   });
 
@@ -90,9 +91,12 @@ export function auditTests(test: AddTest): void {
     const completed = await finished(store, 'completed', { key: 'completed' });
     const open = await claimed(store, { key: 'open' });
     const retryable = await finished(store, 'retryable', { key: 'retryable' });
-    const results = await store.forget(
-      [failed, completed, open, retryable].map((owner) => handRequest(owner)),
-    );
+    const results = await store.forget([
+      { ...handRequest(failed), state: 'failed' },
+      { ...handRequest(completed), state: 'completed' },
+      { ...handRequest(open), state: 'in_progress' },
+      { ...handRequest(retryable), state: 'retryable' },
+    ]);
     assert.deepEqual(
       results.map(({ kind }) => kind),
       ['applied', 'applied', 'refused', 'applied'],
@@ -105,7 +109,7 @@ export function auditTests(test: AddTest): void {
     const owner = await finished(t.store, 'failed');
     const before = await recordOf(t.store);
     for (const reason of ['', ' \n', 'x'.repeat(1_001), undefined as unknown as string]) {
-      const request = { ...handRequest(owner), reason };
+      const request = { ...handRequest(owner), reason, state: 'failed' as const };
       for (const act of [
         () => t.store.reopen([handRequest(owner), request]),
         () => t.store.forget([request]),
@@ -118,7 +122,7 @@ export function auditTests(test: AddTest): void {
       }
     }
     await assert.rejects(
-      () => t.store.forget([{ ...handRequest(owner), actor: 'x'.repeat(201) }]),
+      () => forgetAsSeen(t.store, owner, { actor: 'x'.repeat(201) }),
       (error) => isStoreError(error) && error.applied === 'no',
     );
     assert.deepEqual(await recordOf(t.store), before);

@@ -11,12 +11,13 @@ import {
   fencedId,
   finished,
   finishRequest,
+  forgetAsSeen,
   handRequest,
   ID,
   only,
   recordOf,
-  settleRequest,
   type StoreUnderTest,
+  settleRequest,
 } from './context.ts';
 
 const OPEN = '{"v":1,"steps":[{"kind":"effect","name":"charge","input":"d","done":null}]}';
@@ -123,20 +124,32 @@ export function byHandTests(test: AddTest): void {
     assert.equal((await t.store.sweep(10, { unknownMaxMs: 1_000 })).length, 1);
     const given = await recordOf(t.store);
     assert.equal(given.reason, 'outcome-never-known');
-    assert.deepEqual(await t.store.forget([handRequest(owner)]), [{ kind: 'refused', record: given }]);
+    assert.deepEqual(await forgetAsSeen(t.store, owner), [{ kind: 'refused', record: given }]);
     const effect = 'none';
-    assert.equal(only(await t.store.forget([{ ...handRequest(owner), effect }])).kind, 'applied');
+    assert.equal(only(await forgetAsSeen(t.store, owner, { effect })).kind, 'applied');
 
     const open = await withOpenEffect(t, 'retryable', 'open');
     const record = await recordOf(t.store, open);
     assert.notEqual(record.intentAt, null);
-    assert.deepEqual(await t.store.forget([handRequest(open)]), [{ kind: 'refused', record }]);
-    assert.equal(only(await t.store.forget([{ ...handRequest(open), effect }])).kind, 'applied');
+    assert.deepEqual(await forgetAsSeen(t.store, open), [{ kind: 'refused', record }]);
+    assert.equal(only(await forgetAsSeen(t.store, open, { effect })).kind, 'applied');
 
     // Somebody has said so already.
     const settled = await withOpenEffect(t, 'unknown', 'settled');
     await t.store.settle([settleRequest(settled, 'retryable')]);
-    assert.equal(only(await t.store.forget([handRequest(settled)])).kind, 'applied');
+    assert.equal(only(await forgetAsSeen(t.store, settled)).kind, 'applied');
+  });
+
+  // Its finish came late, and under the same fence: what was seen as "nothing happened" has happened by now.
+  test('a record that is in another state than was seen is not forgotten', async (t) => {
+    const owner = await finished(t.store, 'retryable');
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'applied');
+    const record = await recordOf(t.store);
+    assert.equal(record.state, 'completed');
+    const seen = { ...handRequest(owner), state: 'retryable' } as const;
+    assert.deepEqual(await t.store.forget([seen]), [{ kind: 'refused', record }]);
+    assert.deepEqual(await recordOf(t.store), record);
+    assert.deepEqual(await t.store.forget([{ ...seen, state: 'completed' }]), [{ kind: 'applied' }]);
   });
 }
 

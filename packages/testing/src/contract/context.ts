@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { FORMAT_VERSION, type Fence, type RecordId, type SamekeyRecord } from 'samekey/internals/core/record';
+import { type Fence, FORMAT_VERSION, type RecordId, type SamekeyRecord } from 'samekey/internals/core/record';
 import type { StoredResponse } from 'samekey/internals/core/response';
 import type {
   ClaimRequest,
@@ -12,8 +12,10 @@ import type {
   EraseRequest,
   FencedId,
   FinishRequest,
+  ForgetRequest,
   FoundReason,
   HandRequest,
+  HandResult,
   RenewRequest,
   SettleRequest,
   Store,
@@ -145,6 +147,16 @@ export function settleRequest(owner: FencedId, to: SettleRequest['to']): SettleR
 /** An act by hand on a record as it was seen. */
 export function handRequest(owner: FencedId, reason = 'mended'): HandRequest {
   return { ...fencedId(owner), reason, actor: 'operator-1' };
+}
+
+/** Drops a record as it is found now. */
+export async function forgetAsSeen(
+  store: Pick<Store, 'find' | 'forget'>,
+  owner: FencedId,
+  by: Partial<ForgetRequest> = {},
+): Promise<readonly HandResult[]> {
+  const [record] = await store.find([owner]);
+  return store.forget([{ ...handRequest(owner), state: record?.state ?? 'completed', ...by }]);
 }
 
 /** Empties a caller's records, by hand. */

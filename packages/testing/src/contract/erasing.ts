@@ -14,6 +14,7 @@ import {
   fencedId,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
   handRequest,
   only,
@@ -86,7 +87,7 @@ export function erasingTests(test: AddTest): void {
           ...(await store.renew([renewRequest(fence)])),
           ...(await store.settle([settleRequest(fence, 'completed')])),
           ...(await store.reopen([handRequest(fence)])),
-          ...(await store.forget([handRequest(fence)])),
+          ...(await forgetAsSeen(store, fence)),
         ].map(({ kind }) => kind);
         // The fence of the tombstone itself is nobody's; a finish under it finds the state it wants, and writes nothing.
         const finish = fence !== owner && to === 'completed' ? 'already' : 'refused';

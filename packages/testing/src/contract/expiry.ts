@@ -6,8 +6,8 @@ import {
   claimed,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
-  handRequest,
   ID,
   RETENTION_MS,
   recordOf,
@@ -82,7 +82,7 @@ export function expiryTests(test: AddTest): void {
       );
       lives.push(rest);
       await t.store.finish([finishRequest(next, 'retryable')]);
-      await t.store.forget([handRequest(next)]);
+      await forgetAsSeen(t.store, next);
     }
     assert.deepEqual(lives[0], lives[1]);
     const { state, attempt, response, reason, proof, steps, recoveryPoint, input: kept } = lives[0] ?? {};

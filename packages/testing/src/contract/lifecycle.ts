@@ -10,14 +10,15 @@ import {
   fencedId,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
+  handRequest,
   ID,
   only,
   RETENTION_MS,
   recordOf,
   renewRequest,
   settleRequest,
-  handRequest,
 } from './context.ts';
 
 export function lifecycleTests(test: AddTest): void {
@@ -196,10 +197,10 @@ export function lifecycleTests(test: AddTest): void {
   // F62: until then another process may replay the answer from what it read.
   test('a forgotten key acts as never used once nobody can replay its answer', async (t) => {
     const owner = await finished(t.store, 'failed', { tombstoneMs: 500 });
-    assert.equal(only(await t.store.forget([handRequest(owner)])).kind, 'applied');
+    assert.equal(only(await forgetAsSeen(t.store, owner)).kind, 'applied');
     const left = await recordOf(t.store);
     assert.deepEqual([left.response, left.fingerprint, left.reason], [null, null, 'forgotten']);
-    assert.deepEqual(only(await t.store.forget([handRequest(owner)])), { kind: 'already' });
+    assert.deepEqual(only(await forgetAsSeen(t.store, owner)), { kind: 'already' });
     const otherBody = { fingerprint: { label: 'v1', digest: 'another' } };
     const { claimLeftMs } = await foundBecause(t.store, 'in-progress', otherBody);
     assert.equal(claimLeftMs, REOPEN_DELAY_MS);
@@ -215,17 +216,17 @@ export function lifecycleTests(test: AddTest): void {
 
   test('what is left of a forgotten key is reaped, and its late owner changes nothing', async (t) => {
     const owner = await finished(t.store, 'completed');
-    await t.store.forget([handRequest(owner)]);
+    await forgetAsSeen(t.store, owner);
     assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'refused');
     await t.advance(REOPEN_DELAY_MS);
     assert.equal((await t.store.reap(10)).count, 1);
     assert.deepEqual(await t.store.find([ID]), [null]);
-    assert.deepEqual(only(await t.store.forget([handRequest(owner)])), { kind: 'already' });
+    assert.deepEqual(only(await forgetAsSeen(t.store, owner)), { kind: 'already' });
   });
 
   test('a forgotten key whose answer was never kept runs again at once', async ({ store }) => {
     const owner = await finished(store, 'retryable');
-    assert.equal(only(await store.forget([handRequest(owner)])).kind, 'applied');
+    assert.equal(only(await forgetAsSeen(store, owner)).kind, 'applied');
     assert.deepEqual(await store.find([ID]), [null]);
     assert.equal((await claimed(store)).attempt, 1);
   });

@@ -5,7 +5,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { PHASES_CHANGED, idText, REOPEN_DELAY_MS, type RecordId } from 'samekey/internals/core/record';
+import {
+  idText,
+  PHASES_CHANGED,
+  REOPEN_DELAY_MS,
+  type RecordId,
+  type State,
+} from 'samekey/internals/core/record';
 import type {
   ClaimRequest,
   FencedId,
@@ -21,11 +27,11 @@ import {
   eraseRequest,
   FINGERPRINT,
   finishRequest,
+  handRequest,
   RETENTION_MS,
   type StoreHarness,
   type StoreUnderTest,
   settleRequest,
-  handRequest,
 } from './context.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -192,10 +198,15 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
       return { text: say('settle', requests), give: (store) => store.settle(requests) };
     }
     case 8: {
-      const requests = owners.map((owner) => handRequest(owner));
-      return random.chance(0.5)
-        ? { text: say('reopen', requests), give: (store) => store.reopen(requests) }
-        : { text: say('forget', owners), give: (store) => store.forget(requests) };
+      if (random.chance(0.5)) {
+        const requests = owners.map((owner) => handRequest(owner));
+        return { text: say('reopen', requests), give: (store) => store.reopen(requests) };
+      }
+      const requests = owners.map((owner) => ({
+        ...handRequest(owner),
+        state: random.pick<State>(['completed', 'failed', 'retryable']) ?? 'failed',
+      }));
+      return { text: say('forget', requests), give: (store) => store.forget(requests) };
     }
     case 9:
       if (random.chance(0.1)) {

@@ -10,14 +10,15 @@ import {
   claimRequest,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
+  handRequest,
   ID,
   only,
   RETENTION_MS,
   recordOf,
   renewRequest,
   settleRequest,
-  handRequest,
 } from './context.ts';
 
 export function ownerTests(test: AddTest): void {
@@ -120,7 +121,7 @@ export function ownerTests(test: AddTest): void {
     const { record } = await foundBecause(store, 'in-progress', { claimId: 'claim-of-the-waiter' });
     const waiter = { ...ID, claimId: 'claim-of-the-waiter', attempt: record.attempt };
     assert.equal(only(await store.finish([finishRequest(waiter, 'retryable')])).kind, 'refused');
-    assert.equal(only(await store.forget([handRequest(waiter)])).kind, 'refused');
+    assert.equal(only(await forgetAsSeen(store, waiter)).kind, 'refused');
     assert.deepEqual(await recordOf(store), record);
   });
 

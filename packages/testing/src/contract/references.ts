@@ -4,9 +4,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { callerScope, encodeScope } from 'samekey/internals/core/scope';
 import type { References } from 'samekey/internals/store/references';
 import type { CheckpointRequest, FencedId, Store } from 'samekey/internals/store/store';
-import { callerScope, encodeScope } from 'samekey/internals/core/scope';
 import {
   type AddTest,
   CLAIM_TTL_MS,
@@ -17,8 +17,8 @@ import {
   handRequest,
   ID,
   only,
-  recordOf,
   RETENTION_MS,
+  recordOf,
   settleRequest,
 } from './context.ts';
 
@@ -183,7 +183,10 @@ export function referenceTests(add: AddTest): void {
       await answered(t.store, owner);
     }
     await t.store.finish([finishRequest(replayable, 'completed'), finishRequest(retryable, 'retryable')]);
-    const results = await t.store.forget([handRequest(replayable), handRequest(retryable)]);
+    const results = await t.store.forget([
+      { ...handRequest(replayable), state: 'completed' },
+      { ...handRequest(retryable), state: 'retryable' },
+    ]);
     assert.deepEqual(
       results.map(({ kind }) => kind),
       ['applied', 'applied'],

@@ -24,12 +24,13 @@ import {
   eraseRequest,
   FINGERPRINT,
   finishRequest,
+  forgetAsSeen,
+  handRequest,
   ID,
   only,
   RETENTION_MS,
   renewRequest,
   settleRequest,
-  handRequest,
   type WithinTransaction,
 } from './context.ts';
 import type { Row } from './state-table.ts';
@@ -91,7 +92,7 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
     await store.reopen([handRequest(own, 'mended')]);
   } else if (first === 'forgotten') {
     await finish('failed');
-    await store.forget([handRequest(own)]);
+    await forgetAsSeen(store, own);
   } else if (first === 'erased') {
     await finish(second as FinishRequest['to']);
     await store.erase(eraseRequest(id.scope));
@@ -145,7 +146,7 @@ export async function perform(
     case 'reopen':
       return describeResult(only(await store.reopen([handRequest(owner, 'mended')])));
     case 'forget':
-      return describeResult(only(await store.forget([handRequest(owner)])));
+      return describeResult(only(await forgetAsSeen(store, owner)));
     case 'erase': {
       const { erased, left } = await store.erase(eraseRequest(id.scope));
       assert.ok(erased + left <= 1, 'the row is alone in its scope');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { isErased, REOPEN_DELAY_MS, type RecordId } from 'samekey/internals/core/record';
-import { type AddTest, finishRequest, handRequest, only, type StoreUnderTest } from './context.ts';
+import { type AddTest, finishRequest, forgetAsSeen, only, type StoreUnderTest } from './context.ts';
 import {
   arrange,
   checkRow,
@@ -100,9 +100,9 @@ export function stateTests(test: AddTest): void {
     await arrange(t, 'completed', id);
     const record = await look(t, id);
     const other = { ...id, claimId: 'claim-of-somebody-else', attempt: 1 };
-    assert.deepEqual(await t.store.forget([handRequest(other)]), [{ kind: 'refused', record }]);
+    assert.deepEqual(await forgetAsSeen(t.store, other), [{ kind: 'refused', record }]);
     assert.deepEqual(await t.store.renew([{ ...other, claimTtlMs: 1 }]), [{ kind: 'lost', record }]);
-    assert.deepEqual(await t.store.forget([{ ...handRequest(other), key: 'absent' }]), [{ kind: 'already' }]);
+    assert.deepEqual(await forgetAsSeen(t.store, other, { key: 'absent' }), [{ kind: 'already' }]);
   });
 }
 
@@ -118,7 +118,7 @@ async function clear(t: StoreUnderTest, id: RecordId): Promise<void> {
   const record = only(await store.find([id]));
   if (record === null || isErased(record)) return;
   await store.finish([finishRequest(record, 'retryable', { handedOver: record.state === 'pending' })]);
-  assert.notEqual(only(await store.forget([handRequest(record)])).kind, 'refused');
+  assert.notEqual(only(await forgetAsSeen(store, record)).kind, 'refused');
   if (only(await store.find([id])) === null) return;
   await t.advance(REOPEN_DELAY_MS);
   assert.equal((await store.reap(10)).count, 1);

@@ -8,9 +8,9 @@ import {
   CLAIM_TTL_MS,
   claimed,
   claimRequest,
-  fencedId,
   finished,
   finishRequest,
+  forgetAsSeen,
   foundBecause,
   only,
   RETENTION_MS,
@@ -139,7 +139,7 @@ export function sweepingTests(test: AddTest): void {
     assert.equal((await t.store.reap(10)).count, 0);
     await t.advance(RETENTION_MS);
     assert.equal((await t.store.reap(10)).count, 1);
-    assert.deepEqual(only(await t.store.forget([{ ...fencedId(record), reason: 'gone', actor: null }])), {
+    assert.deepEqual(only(await forgetAsSeen(t.store, record, { reason: 'gone', actor: null })), {
       kind: 'already',
     });
   });

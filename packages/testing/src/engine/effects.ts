@@ -37,8 +37,8 @@ export function effectTests(test: AddEngineTest): void {
       assert.equal(kind, 'attempts-exhausted');
       const record = await standing(bench);
       assert.deepEqual([record.state, record.steps, record.intentAt], ['failed', null, null]);
-      const { scope, key, claimId, attempt } = record;
-      await bench.t.store.forget([{ scope, key, claimId, attempt, reason: 'operator', actor: null }]);
+      const { scope, key, claimId, attempt, state } = record;
+      await bench.t.store.forget([{ scope, key, claimId, attempt, state, reason: 'operator', actor: null }]);
       await bench.pass(CLAIM_TTL_MS);
     }
   });
@@ -235,6 +235,7 @@ export function effectTests(test: AddEngineTest): void {
         key: record.key,
         claimId: record.claimId,
         attempt: record.attempt,
+        state: record.state,
         reason: 'x',
         actor: null,
       },

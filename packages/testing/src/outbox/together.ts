@@ -1,9 +1,9 @@
 /** Messages and what they belong to: transactions, groups, records that were handed over. */
 
 import assert from 'node:assert/strict';
-import type { TakenMessage } from 'samekey/internals/store/message';
 import { REOPEN_DELAY_MS } from 'samekey/internals/core/record';
-import { ANSWER } from '../contract/context.ts';
+import type { TakenMessage } from 'samekey/internals/store/message';
+import { ANSWER, forgetAsSeen } from '../contract/context.ts';
 import {
   type AddOutboxTest,
   claimOf,
@@ -204,7 +204,7 @@ export function togetherTests(test: AddOutboxTest): void {
         assert.equal(settled?.kind, 'refused');
       }
       assert.equal((await t.store.reopen([{ ...owner, ...by, effect: 'none' }]))[0]?.kind, 'refused');
-      assert.equal((await t.store.forget([{ ...owner, ...by }]))[0]?.kind, 'refused');
+      assert.equal((await forgetAsSeen(t.store, owner, by))[0]?.kind, 'refused');
       assert.deepEqual(await t.store.sweep(10, { unknownMaxMs: 0 }), []);
       const [claim] = await t.store.claim([{ ...claimOf(owner), claimId: 'claim-beside' }]);
       assert.equal(claim?.kind === 'found' && claim.because, 'pending');
@@ -246,7 +246,7 @@ export function togetherTests(test: AddOutboxTest): void {
       assert.deepEqual(await t.store.settle([{ ...owner, ...by, to, response: null }]), [
         { kind: 'applied' },
       ]);
-      if (end === 'forgotten') await t.store.forget([{ ...owner, ...by }]);
+      if (end === 'forgotten') await forgetAsSeen(t.store, owner, by);
       letters.push(letter.id);
     }
     const own = message();
@@ -303,7 +303,7 @@ export function togetherTests(test: AddOutboxTest): void {
     const lease = await takeOne(messages);
     await messages.dead([given(lease, endOf(owner, 'unknown'))]);
     await t.store.settle([{ ...owner, ...by, to: 'failed', response: null }]);
-    assert.deepEqual(await t.store.forget([{ ...owner, ...by }]), [{ kind: 'applied' }]);
+    assert.deepEqual(await forgetAsSeen(t.store, owner, by), [{ kind: 'applied' }]);
     await t.advance(REOPEN_DELAY_MS);
     const next = { ...claimOf(owner), claimId: 'claim-of-another-life' };
     const [claim] = await t.store.claim([next]);

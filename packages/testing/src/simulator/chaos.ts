@@ -102,9 +102,9 @@ export async function settleSome(context: Context, p: number): Promise<void> {
 async function forgetSome({ store, random, trace }: Context, p: number): Promise<void> {
   for (const record of await store.list({})) {
     if (!random.chance(p)) continue;
-    const { scope, key, claimId, attempt } = record;
+    const { scope, key, claimId, attempt, state } = record;
     trace(record, () => `operator forgets ${claimId}#${attempt}`);
-    await store.forget([{ scope, key, claimId, attempt, reason: 'operator', actor: null }]);
+    await store.forget([{ scope, key, claimId, attempt, state, reason: 'operator', actor: null }]);
   }
 }
 

@@ -8,8 +8,8 @@ import {
   isForgotten,
   isHandedOver,
   isReplayable,
-  reopenedClaimId,
   REOPEN_DELAY_MS,
+  reopenedClaimId,
   type SamekeyRecord,
 } from '../../core/record.ts';
 import { isSettledAs, settlement } from '../ends.ts';
@@ -95,13 +95,14 @@ export function decideReopen(
 }
 
 /**
- * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. What may have
+ * An operator drops a record that nobody works on, as it was seen; refused for `pending`, `in_progress` and `unknown`,
+ * and where a late finish has given it another state under the same fence. What may have
  * happened runs again only on the word that nothing did: with the record goes what would have kept it from happening
  * twice (F155). While other processes may still replay its answer, its key stays behind, without request and answer.
  */
 export function decideForget(
   record: SamekeyRecord | null,
-  request: FencedId & Pick<ForgetRequest, 'effect'>,
+  request: FencedId & Pick<ForgetRequest, 'effect' | 'state'>,
   view: View,
 ): Decision<HandResult> {
   const already: Decision<HandResult> = { write: undefined, result: { kind: 'already' } };
@@ -112,6 +113,7 @@ export function decideForget(
     return same && record.attempt === request.attempt ? already : refused(record);
   }
   if (!sameFence(record, request) || isErased(record)) return refused(record);
+  if (record.state !== request.state) return refused(record);
   if (!isFinal(record) && record.state !== 'retryable') return refused(record);
   if (mayHaveHappened(record) && request.effect !== 'none') return refused(record);
   const opened = record.state === 'retryable' && view.claimLeftMs > 0;
