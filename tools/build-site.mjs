@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { ASSETS_SRC, bundleScripts } from './site/assets.mjs';
+import { API, apiPages } from './site/api-pages.mjs';
 import { CODE, codePages } from './site/code-pages.mjs';
 import { ERRORS, errorPages } from './site/error-pages.mjs';
 import { createHighlighter } from './site/highlight.mjs';
@@ -67,10 +68,16 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT,
   const { version } = readJson(root, 'packages/samekey/package.json');
   const sections = readNavigation(root);
   // Pages that no file has.
-  const made = new Map([...(await errorPages(root)), ...codePages(root)]);
+  const made = new Map([...(await errorPages(root)), ...codePages(root), ...apiPages(root)]);
   sections
     .find(({ title }) => title === 'Reference')
-    ?.parts.unshift({ title: '', entries: [{ file: ERRORS, title: 'Every code' }] });
+    ?.parts.unshift({
+      title: '',
+      entries: [
+        { file: ERRORS, title: 'Every code' },
+        { file: API, title: 'Every export' },
+      ],
+    });
   const begin = sections[0]?.parts[0]?.entries ?? [];
   const after = begin.findIndex(({ file }) => file === 'docs/choose-your-way.md');
   begin.splice(after + 1, 0, { file: CODE, title: 'Code for your case' });
@@ -102,8 +109,8 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT,
     parts.flatMap(({ entries }) => entries.map(({ file }) => ({ file, url: urlOf(file), section: title }))),
   );
   const codes = [...made.keys()]
-    .filter((file) => file !== ERRORS && file !== CODE)
-    .map((file) => ({ file, url: urlOf(file), section: file.startsWith('docs/code/') ? 'Code' : 'Codes' }));
+    .filter((file) => file !== ERRORS && file !== CODE && file !== API)
+    .map((file) => ({ file, url: urlOf(file), section: sectionOf(file) }));
   for (const page of [home, ...listed, ...codes]) {
     const rendered = render(textOf(page.file), waysOf(page.file));
     documents.push({ page, rendered });
@@ -139,6 +146,12 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT,
       copyFileSync(join(root, file), path);
     }
   return { folder, pages: documents.length, sources: outside.length };
+}
+
+/** What the pages that are made are called together. @param {string} file */
+function sectionOf(file) {
+  if (file.startsWith('docs/code/')) return 'Code';
+  return file.startsWith('docs/api/') ? 'Exports' : 'Codes';
 }
 
 /**

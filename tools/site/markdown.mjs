@@ -10,6 +10,9 @@ import { toString } from 'mdast-util-to-string';
 import { gfmTable } from 'micromark-extension-gfm-table';
 import { visit } from 'unist-util-visit';
 
+/** Behind `ts`: code that is no program. It is shown, and its words are not searched for. */
+export const DECLARATION = 'declaration';
+
 /**
  * @typedef {import('hast').Element} Element
  * @typedef {import('hast').ElementContent} ElementContent
@@ -143,7 +146,8 @@ function passagesOf(tree, headings) {
       if (heading !== undefined) passages.push({ anchor: heading.anchor, title: heading.text, text: '' });
     } else {
       const passage = passages.at(-1);
-      if (passage !== undefined && node.type !== 'html') passage.text += `${wordsOf(node)}\n`;
+      const isShownOnly = node.type === 'html' || (node.type === 'code' && node.meta === DECLARATION);
+      if (passage !== undefined && !isShownOnly) passage.text += `${wordsOf(node)}\n`;
     }
   }
   return passages;

@@ -19,8 +19,9 @@ export function searchIndex(documents) {
   const index = new MiniSearch(/** @type {import('minisearch').Options} */ (OPTIONS));
   let id = 0;
   for (const { page, rendered } of documents) {
-    // Code that is put together stands on other pages too, where words explain it.
-    const passages = page.section === 'Code' ? rendered.passages.slice(0, 1) : rendered.passages;
+    // Code that is put together, and the list of all exports, stand on other pages too, where words explain them.
+    const passages =
+      page.section === 'Code' || page.url === 'api/' ? rendered.passages.slice(0, 1) : rendered.passages;
     for (const [at, { anchor, title, text }] of passages.entries()) {
       const url = at === 0 ? page.url : `${page.url}#${anchor}`;
       const start = text.replace(/\s+/g, ' ').trim().slice(0, START_MAX);

@@ -13,7 +13,12 @@ interface Found {
 const SHOWN_MAX = 20;
 
 /** Who searches at night wants a runbook before a chapter on how Samekey is made. */
-const WEIGHT: Readonly<Record<string, number>> = { Runbooks: 1.5, 'Begin here': 1.5, Internals: 0.3 };
+const WEIGHT: Readonly<Record<string, number>> = {
+  Runbooks: 1.5,
+  'Begin here': 1.5,
+  Exports: 0.6,
+  Internals: 0.3,
+};
 
 let dialog: HTMLDialogElement | undefined;
 

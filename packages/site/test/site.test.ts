@@ -8,6 +8,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildSite, urlOf } from '../../../tools/build-site.mjs';
 import { checkPages, checkPrinted } from '../../../tools/check-site.mjs';
+import { importedPackages, readEntries } from '../../../tools/lib/entries.mjs';
 import { ROOT } from '../../../tools/lib/report.mjs';
 import { readNavigation } from '../../../tools/site/nav.mjs';
 import { OptionsError as ClientOptionsError } from '../../client/src/client-error.ts';
@@ -22,6 +23,8 @@ const KINDS = [
   '',
   'guides/express/',
   'errors/key-reused/',
+  'api/',
+  'api/samekey-express/',
   'source/examples/express-sqlite/',
   'code/',
   'see-it/',
@@ -76,11 +79,38 @@ it('nobody can buy the address that links are made with by default', () => {
   expect(new ClientOptionsError('x').help.startsWith(`${HELP_URL}#`)).toBe(true);
 });
 
+it('every name that an entry gives out, values and types, is on its page', async () => {
+  for (const entryPackage of importedPackages(ROOT)) {
+    for (const { name: entry, source } of readEntries(ROOT, entryPackage)) {
+      const built = `${entryPackage}/dist/${source.slice('src/'.length).replace(/\.ts$/, '')}`;
+      const values = Object.keys((await import(join(ROOT, `${built}.js`))) as object);
+      const types = [
+        ...readFileSync(join(ROOT, `${built}.d.ts`), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm),
+      ].flatMap(([, names = '']) =>
+        names.split(',').map(
+          (name) =>
+            name
+              .trim()
+              .split(/ as |^type /)
+              .at(-1) ?? '',
+        ),
+      );
+      const file = `api/${entry.replace('@', '').replaceAll('/', '-')}.md`;
+      const page = readFileSync(join(folder, file), 'utf8');
+      const told = (name: string): boolean =>
+        page.includes(`\n## ${name}\n`) || new RegExp(`^Also exported: .*\\[\`${name}\`\\]`, 'm').test(page);
+      const missing = [...values, ...types].filter((name) => name !== '' && !told(name));
+      expect({ entry, missing }).toEqual({ entry, missing: [] });
+    }
+  }
+});
+
 it('tells programs what there is: every page in llms.txt, each as Markdown', () => {
   const text = readFileSync(join(folder, 'llms.txt'), 'utf8');
   const twins = [...text.matchAll(/\]\(([^)]+\.md)\)/g)].map(([, path]) => String(path));
   expect(twins).toContain('guides/express.md');
   expect(twins).toContain('errors/key-reused.md');
+  expect(twins).toContain('api/samekey-express.md');
   for (const path of twins) expect(readFileSync(join(folder, path), 'utf8')).toMatch(/^# /m);
   const { version } = JSON.parse(readFileSync(join(ROOT, 'packages/samekey/package.json'), 'utf8')) as {
     version: string;
@@ -202,6 +232,7 @@ describe.runIf(program !== undefined)('in a browser', () => {
         /errors\/err-samekey-fence-lost\/|errors\/#err-samekey|errors\/#err_samekey/,
       ],
       ['waitMaxMs', /reference\/options\/(#\S*)?$/m],
+      ['RouteOptions', /^\S*api\/samekey-express\/#routeoptions$/m],
       ['dead letters', /runbooks\/dead-letters\//],
     ] as const) {
       await field.fill(words);

@@ -1,6 +1,7 @@
 /** The site: a link that is printed leads to its words, wherever the pages are served and whoever prints it. */
 
 const CHECK = ['tools/test/check-site.test.ts'];
+const DECLARED = ['tools/test/declarations.test.ts'];
 const PROBLEMS = ['packages/samekey/test/http/problems.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
@@ -40,6 +41,22 @@ export const site = [
     tests: CHECK,
     only: 'a page for addresses that are not there',
     breaks: 'Who follows an old link sees a page without its sheet, whose links lead to more of the same.',
+  },
+  {
+    name: 'api-given-on-whole-is-lost',
+    file: 'tools/lib/declarations.mjs',
+    find: '...everything.flatMap(namesOf)]',
+    put: '...[]]',
+    tests: DECLARED,
+    breaks: 'Half of an entry is on no page of the reference.',
+  },
+  {
+    name: 'api-words-of-a-neighbour',
+    file: 'tools/lib/declarations.mjs',
+    find: "text.slice(last.end, statement.start).trim() === ''",
+    put: 'statement.start > 0',
+    tests: DECLARED,
+    breaks: 'A type without a comment gets the words that are said of another.',
   },
   {
     name: 'docs-url-read-when-the-profile-was-made',
