@@ -19,8 +19,8 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 8448 },
-  { file: 'packages/client/src/browser/index.ts', maxBytes: 2560 },
+  { file: 'packages/client/src/index.ts', maxBytes: 8544 },
+  { file: 'packages/client/src/browser/index.ts', maxBytes: 2752 },
   { file: 'packages/client/src/kept-secrets.ts', maxBytes: 1536 },
   { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },
   { file: 'packages/client/src/wrap/react.ts', maxBytes: 1024 },

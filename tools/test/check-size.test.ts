@@ -31,8 +31,8 @@ describe('check-size', () => {
     expect(await sizeOf(join(root, 'entry.ts'))).toBeLessThan(100);
   });
 
-  it('the client is held to 8,448 bytes', async () => {
-    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 8448 });
+  it('the client is held to 8,544 bytes', async () => {
+    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 8544 });
     expect(await checkSize(ROOT)).toEqual([]);
   });
 

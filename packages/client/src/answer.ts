@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 /** Whether it is a stored answer, by the headers of both profiles. */
-function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
+export function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
   return (headers.get('idempotency-replayed') ?? headers.get('idempotent-replayed')) === 'true';
 }
 

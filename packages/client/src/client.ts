@@ -2,7 +2,8 @@
  * The client: operations by name over one pending store, and what is left of them after a reload or a restart.
  */
 
-import { all, type Found, look, ofStore, signOut, strip } from './kept.ts';
+import { all, type Found, look, signOut, strip } from './kept.ts';
+import { ofStore } from './stopped.ts';
 import {
   type ClientOperation,
   createOperation,
@@ -12,7 +13,7 @@ import {
 } from './named-operation.ts';
 import { checkNames, type ClientOptions, readOptions } from './options.ts';
 import { type ClientResult, unknown } from './results.ts';
-import { headersOf, type PendingRow } from './row.ts';
+import { bareOf, headersOf, type PendingRow } from './row.ts';
 
 /** An operation that is not settled: a page asks the person about it. */
 export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard'> {
@@ -100,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
       checkNames(clearing, ['unsettled']);
       const { live } = settings;
       settings.isCleared = true;
-      for (const [name, row] of live) live.set(name, { ...row, request: null });
+      for (const [name, row] of live) live.set(name, bareOf(row));
       // Before the rows: what is entered later finds it.
       const changes = [signOut(settings)];
       await Promise.allSettled(changes);

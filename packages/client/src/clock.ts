@@ -5,6 +5,7 @@
  * Invariant: an age is told too high rather than too low, and is not told where nothing proves it.
  */
 
+import { type Answer, isReplay } from './answer.ts';
 import type { ClientWorld } from './client-world.ts';
 
 /** A moment: by this device, by this page, and by the server where one of its dates was seen. */
@@ -17,7 +18,7 @@ export interface Stamp {
 /** The clocks of one client. */
 export interface Clock {
   /** Takes the date of an answer. */
-  see(headers: Headers): void;
+  see(answer: Answer): void;
   now(): Stamp;
   /** A stamp of this page with the server's time, once that is known. */
   dated(stamp: Stamp): Stamp;
@@ -39,11 +40,12 @@ export function createClock(world: ClientWorld, trustClock: boolean): Clock {
   const elapsed = ({ wall, page }: Stamp): number =>
     Math.max(world.wallNow() - wall, world.monotonicNow() - page);
   return {
-    see(headers) {
+    see(answer) {
+      const { headers } = answer;
       const server = Date.parse(headers.get('date') ?? '');
       const here = now();
-      // An old answer's date (a cache's) does not set it back.
-      if (server > 0)
+      // An old answer's date (a cache's, a replay's) is none of now, and none sets it back.
+      if (server > 0 && !headers.has('age') && !isReplay(answer))
         seen = { ...here, server: Math.max(server, (seen.server ?? 0) + here.page - seen.page) };
     },
     now,

@@ -12,36 +12,19 @@ import type { Answer } from './answer.ts';
 import { checkOwnKey, looksLikeCounter, uuidV4 } from './keys.ts';
 import type { Settings, WhenDone } from './options.ts';
 import type { ReadRequest } from './request.ts';
-import { done, refused, type Told, type Unknown, unknown } from './results.ts';
+import { done, refused, type Told, unknown } from './results.ts';
 import {
   bareOf,
   keepAnswer,
   type KeptAnswer,
   keptResponse,
+  newerRow,
   type PendingRow,
   readRow,
   type Row,
   type SettledRow,
 } from './row.ts';
-import { inTime } from './waiting.ts';
-
-/** Nothing more may be sent. */
-export class Stopped {
-  /** Null: somebody has cancelled it, or settled it. */
-  readonly told: Unknown | null;
-  constructor(told: Unknown | null) {
-    this.told = told;
-  }
-}
-
-/** For whoever is told of a store by its own error. */
-export function ofStore<Value>(promise: Promise<Value>): Promise<Value> {
-  return promise.catch((error: unknown) => {
-    throw error instanceof Stopped ? error.told?.error : error;
-  });
-}
-
-export const cleared = (): Stopped => new Stopped(unknown('cleared'));
+import { cleared, inOurTime, ofStore, Stopped } from './stopped.ts';
 
 /** A call that enters. */
 interface Entering {
@@ -77,15 +60,6 @@ const SETTLED_TURNS = 100;
 /** More writers than this at one moment are a fault. */
 const TURNS_MAX = 20;
 
-/** A store that does not answer is one that fails: whoever waits for it holds the turn of the others. */
-function orNotKept<Value>(settings: Settings, promise: Promise<Value>): Promise<Value> {
-  const { world, timeMaxMs, tryTimeMaxMs } = settings;
-  const timeMs = Math.min(timeMaxMs, tryTimeMaxMs);
-  return inTime(world, timeMs, null, new Error('Too slow.'), () => promise).catch((error: unknown) => {
-    throw new Stopped(unknown('not-kept', { error }));
-  });
-}
-
 /**
  * Which sign-out was the last one, in whatever tab; null: none, or nobody knows. Under the one name that no operation
  * has: a call that began before it must not leave after it, though there was no row yet that could say so.
@@ -98,21 +72,28 @@ export function signedOut({ pending }: Settings): Promise<string | null> {
 export function signOut(settings: Settings): Promise<unknown> {
   const { pending } = settings;
   const marking = pending.read('').then((before) => pending.swap('', before, uuidV4()));
-  return ofStore(orNotKept(settings, marking));
+  return ofStore(inOurTime(settings, marking));
 }
 
 /** Reads a row; throws {@link Stopped}. */
 export async function look(settings: Settings, operation: string): Promise<Found | null> {
   const { pending, live } = settings;
   const sent = live.get(operation);
-  const text = await orNotKept(settings, pending.read(operation)).catch((error: unknown) => {
+  const text = await inOurTime(settings, pending.read(operation)).catch((error: unknown) => {
     if (sent === undefined) throw error;
     return null;
   });
   if (text === null) return sent === undefined ? null : { text, row: sent };
-  const row = readRow(text);
-  if (row.stage === 'settled' || row.key !== sent?.key) live.delete(operation);
+  const row = rowOf(settings, operation, text);
+  if (row !== sent && (row.stage === 'settled' || row.key !== sent?.key)) live.delete(operation);
   return { text, row };
+}
+
+/** The row that a text says; or what memory knows better: it is over, and the store could not be told. */
+function rowOf({ live }: Settings, operation: string, text: string): Row {
+  const row = readRow(text);
+  const ours = live.get(operation);
+  return ours?.stage === 'settled' && row.stage === 'sent' && row.key === ours.key ? ours : row;
 }
 
 /**
@@ -134,7 +115,7 @@ async function change<Next extends Row, End>(
     const before = found && found.text;
     const isKept =
       (text === before && !isAlways) ||
-      (await orNotKept(settings, pending.swap(operation, before, text)).catch((error: unknown) => {
+      (await inOurTime(settings, pending.swap(operation, before, text)).catch((error: unknown) => {
         // A store that fails in flight does not end what memory holds as well.
         if (settings.isCleared || row.stage !== 'sent' || live.get(operation)?.key !== row.key) throw error;
         return true;
@@ -155,8 +136,8 @@ export async function all(settings: Settings): Promise<Map<string, Found>> {
   const { pending, live } = settings;
   const found = new Map<string, Found>();
   for (const [operation, row] of live) found.set(operation, { text: null, row });
-  for (const [operation, text] of await ofStore(orNotKept(settings, pending.rows())))
-    if (operation !== '') found.set(operation, { text, row: readRow(text) });
+  for (const [operation, text] of await ofStore(inOurTime(settings, pending.rows())))
+    if (operation !== '') found.set(operation, { text, row: rowOf(settings, operation, text) });
   const settled = [...found].flatMap(([operation, { text, row }]) =>
     row.stage === 'settled' ? [{ operation, text, row }] : [],
   );
@@ -167,7 +148,7 @@ export async function all(settings: Settings): Promise<Map<string, Found>> {
   settled.sort((a, b) => rank(b) - rank(a));
   for (const [index, { operation, text, row }] of settled.entries())
     if (index >= SETTLED_MAX || isOver(settings, row))
-      await orNotKept(settings, pending.swap(operation, text, null)).catch(() => false);
+      await inOurTime(settings, pending.swap(operation, text, null)).catch(() => false);
   return found;
 }
 
@@ -265,7 +246,7 @@ export async function markSent(
   });
   if ('end' in marked) throw marked.end;
   // Asked after it was written: who signs out from now on finds it.
-  const now = await orNotKept(settings, signedOut(settings)).catch(() => null);
+  const now = await inOurTime(settings, signedOut(settings)).catch(() => null);
   if (now !== null && now !== before) throw cleared();
   return marked;
 }
@@ -316,8 +297,9 @@ export async function drop(
 export function strip(settings: Settings, operation: string, isUnsettledToo: boolean): Promise<unknown> {
   const next = (found: Found | null): Row | { end: null } => {
     if (found === null) return { end: null };
-    const { row } = found;
-    return row.stage === 'new' || isUnsettledToo ? givenUp(settings, row) : bareOf(row);
+    const { row, text } = found;
+    if (row.stage === 'new' || isUnsettledToo) return givenUp(settings, row);
+    return bareOf(row.key === '' ? newerRow(text) : row);
   };
   const stripping = change<Row, null>(settings, operation, next, true);
   return ofStore(stripping);
@@ -336,6 +318,7 @@ export async function settle(
   isForAll: boolean,
 ): Promise<boolean> {
   let isBare = settings.isCleared;
+  let over: Row | undefined;
   try {
     const kept = keepAnswer(outcome, answer, settings.answerSizeMaxBytes);
     const settled = await change<Row, boolean>(settings, operation, (found) => {
@@ -344,7 +327,8 @@ export async function settle(
       if (row?.key !== key || row.stage === 'settled') return { end: isForAll };
       if (!isForAll && found?.text !== text) return { end: false };
       const now = settledOf(settings, row, kept);
-      return isBare ? bareOf(now) : now;
+      over = isBare ? bareOf(now) : now;
+      return over;
     });
     if (isBare) throw cleared();
     if ('end' in settled) return settled.end;
@@ -355,7 +339,8 @@ export async function settle(
   } catch (error) {
     const told = error instanceof Stopped ? error.told : null;
     if (told?.why === 'cleared') throw error;
-    // The answer is the caller's all the same; the next call asks the server again under the same key.
+    // The answer is the caller's all the same, and of the next call in this page; of another one the server is asked.
+    if (over !== undefined && isForAll) settings.live.set(operation, over);
     settings.emit({ type: 'pending-store-error', operation, error: told === null ? error : told.error });
     return isForAll;
   }

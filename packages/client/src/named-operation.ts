@@ -6,19 +6,8 @@
  */
 
 import { must } from './client-error.ts';
-import {
-  drop,
-  enter,
-  type Found,
-  look,
-  markSent,
-  meet,
-  ofStore,
-  settle,
-  signedOut,
-  Stopped,
-  strip,
-} from './kept.ts';
+import { drop, enter, type Found, look, markSent, meet, settle, signedOut, strip } from './kept.ts';
+import { ofStore, Stopped } from './stopped.ts';
 import { checkOwnKey } from './keys.ts';
 import { GIVEN_UP } from './locks.ts';
 import { checkNames, readWhenDone, type Settings, type WhenDone } from './options.ts';
@@ -62,7 +51,7 @@ export interface ClientOperation {
 /** One call: of `fetch`, or of an operation that is gone on with. */
 interface Call {
   readonly operation: string;
-  readonly request: ReadRequest;
+  readonly request: ReadRequest | Promise<ReadRequest>;
   readonly ownKey: string | null;
   readonly onlyKey: string | null;
   readonly whenDone: WhenDone;
@@ -84,7 +73,7 @@ export function createOperation(
   return {
     name,
     async fetch(url, init = {}) {
-      const request = await readRequest(settings, url, init);
+      const request = readRequest(settings, url, init);
       const { signal = null } = init;
       const call = { operation: name, request, ownKey, onlyKey: null, whenDone, signal };
       // Only what is resumed can be nothing.
@@ -136,6 +125,7 @@ async function runOnce(settings: Settings, call: Call): Promise<ClientResult | n
     return { operation, ...progress, ...given };
   };
   try {
+    const request = await call.request;
     // Said at once, and not only when the request that is under way has ended.
     const before = signedOut(settings);
     const found = await look(settings, operation);
@@ -143,7 +133,7 @@ async function runOnce(settings: Settings, call: Call): Promise<ClientResult | n
     // What is gone on with was whole when it was listed: else its user has signed out since.
     if (call.onlyKey !== null && (found?.row.key !== call.onlyKey || found.row.request === null)) return null;
     const endedKey = found === null || isOpen ? null : found.row.key;
-    const entering = { ...call, endedKey, signedOut: await before };
+    const entering = { ...call, request, endedKey, signedOut: await before };
     const met = found && meet(settings, entering, found.row);
     if (found !== null && (isOpen || met !== null)) progress.key = found.row.key;
     if (met !== null) return result(met);
@@ -167,6 +157,7 @@ interface Progress {
 }
 
 type Entering = Call & {
+  readonly request: ReadRequest;
   readonly endedKey: string | null;
   readonly signedOut: string | null;
   readonly deadline: number;

@@ -8,7 +8,7 @@ import { type Clock, createClock } from './clock.ts';
 import { createLocks, type RunAlone } from './locks.ts';
 import { type OwnRows, ownRows, type PendingStore } from './pending.ts';
 import type { ClientEvent } from './results.ts';
-import type { PendingRow } from './row.ts';
+import type { Row } from './row.ts';
 
 /**
  * What an equal call means after the operation has ended in success. `same`: the one that is done, such as an invoice;
@@ -105,8 +105,8 @@ export type Settings = Required<
   settledCount: number;
   readonly baseUrl: string | undefined;
   readonly whenDone: WhenDone | undefined;
-  /** What was sent and is not settled, by operation. */
-  readonly live: Map<string, PendingRow>;
+  /** What was sent and is not settled, by operation; or is, and the store does not know. */
+  readonly live: Map<string, Row>;
   readonly headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
   readonly emit: (event: ClientEvent) => void;
 };

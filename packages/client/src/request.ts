@@ -8,6 +8,7 @@
 import { must, OptionsError } from './client-error.ts';
 import type { Settings } from './options.ts';
 import { toBase64 } from './base64.ts';
+import { inOurTime } from './stopped.ts';
 import type { KeptRequest } from './row.ts';
 
 /** A request, read. */
@@ -24,10 +25,10 @@ const KEPT_HEADERS = /^(accept|content-|prefer)/;
 
 /**
  * Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, an answer that
- * nobody could read, a body that is too large to keep.
+ * nobody could read, a body that is too large to keep; {@link Stopped} where its headers do not come.
  */
 export async function readRequest(
-  settings: Pick<Settings, 'world' | 'baseUrl' | 'bodySizeMaxBytes' | 'decidingHeaders' | 'headers'>,
+  settings: Settings,
   url: string | URL,
   init: RequestInit,
 ): Promise<ReadRequest> {
@@ -51,7 +52,8 @@ export async function readRequest(
   if (type !== null) headers.set('content-type', type);
   if (decidingHeaders.length > 0) {
     // They are of this intent from now on, whatever the page says of the next one.
-    const now = new Headers(await settings.headers?.());
+    const asked = (async () => settings.headers?.())();
+    const now = new Headers(await inOurTime(settings, asked, 'no-answer', init.signal));
     for (const name of decidingHeaders) {
       const value = headers.get(name) ?? now.get(name);
       if (value !== null) headers.set(name, value);

@@ -4,7 +4,9 @@
  * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is
  * safe · a row is `sent` before its first request leaves: what is `new` was never sent · of headers only those are kept
  * that say what the body is, and those that the caller names because they decide; credentials never · a settled row has
- * no request any more, only its digest · after `clear` no row has a request or an answer to read.
+ * no request any more, only its digest · after `clear` no row has a request or an answer to read · in whatever version
+ * what is somebody's content is in `request` and `answer` alone: so a tab with older code can take it out when its user
+ * signs out, and leaves whatever else it cannot read, such as the key of a payment that runs.
  */
 
 import type { Answer } from './answer.ts';
@@ -112,11 +114,25 @@ export function readRow(text: string): Row {
   return UNREADABLE as PendingRow;
 }
 
+/** A row of another version as it stands; what is no row at all is one of no key. */
+export function newerRow(text: string | null): Row {
+  try {
+    return { ...UNREADABLE, ...(JSON.parse(text ?? '') as object) } as Row;
+  } catch {
+    return UNREADABLE as Row;
+  }
+}
+
 /** What stays of a row when its user signs out: its key and digest, if it was sent, and whether it is done. */
 export function bareOf(row: Row): Row {
-  if (row.stage !== 'settled') return { ...row, request: null };
-  const { answer } = row;
-  return { ...row, answer: answer?.outcome === 'done' ? { ...answer, headers: [], body: null } : null };
+  const { v, stage, answer } = row as SettledRow;
+  const isDone = v !== 1 || answer?.outcome === 'done';
+  return {
+    ...row,
+    // What is undefined is not written.
+    request: stage === 'settled' ? undefined : null,
+    answer: answer && (isDone ? { ...answer, headers: [], body: null } : null),
+  } as Row;
 }
 
 /** A fresh response over kept bytes; null for a redirect that the browser hides, and what Fetch has no status for. */

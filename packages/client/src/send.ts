@@ -8,7 +8,7 @@
  */
 
 import { type Answer, judge, retryAfterMs } from './answer.ts';
-import { cleared, Stopped } from './kept.ts';
+import { cleared, Stopped } from './stopped.ts';
 import type { Settings } from './options.ts';
 import type { Meaning } from './meanings.ts';
 import type { ReadRequest } from './request.ts';
@@ -80,7 +80,7 @@ export async function send(sending: Sending): Promise<Sent> {
     });
     let asked: number | null = null;
     if (answer !== null) {
-      settings.clock.see(answer.headers);
+      settings.clock.see(answer);
       // Against the server's own clock: the device's may be wrong by hours.
       const now = settings.clock.now();
       asked = retryAfterMs(answer.headers, now.server ?? now.wall);

@@ -224,8 +224,8 @@ export const client = [
   },
   {
     name: 'client-a-store-that-hangs',
-    file: `${SRC}/kept.ts`,
-    find: "return inTime(world, timeMs, null, new Error('Too slow.'), () => promise).catch(",
+    file: `${SRC}/stopped.ts`,
+    find: "return inTime(world, timeMs, signal, new Error('Too slow.'), () => promise).catch(",
     put: 'return promise.catch(',
     tests: CLIENT,
     breaks: 'A store that never answers holds the call and every tab behind it for ever.',

@@ -3,6 +3,7 @@ import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
 import { client } from './client.mjs';
 import { clientStorage } from './client-storage.mjs';
+import { clientLayers } from './client-layers.mjs';
 import { operatorsPage } from './console.mjs';
 import { deploys } from './deploys.mjs';
 import { dialects } from './dialects.mjs';
@@ -52,6 +53,7 @@ export const AREAS = [
   { name: 'openapi', mutants: openapi },
   { name: 'client', mutants: client },
   { name: 'client-storage', mutants: clientStorage },
+  { name: 'client-layers', mutants: clientLayers },
   { name: 'console', mutants: operatorsPage },
   { name: 'explainer', mutants: explainer },
   { name: 'rpc', mutants: rpc },

@@ -69,7 +69,9 @@ describe.runIf(program !== undefined)('bestPending', () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
     script = await bundled(
-      `export * from ${source('index.ts')};\nexport * from ${source('browser/index.ts')};`,
+      ['index.ts', 'memory.ts', 'browser/index.ts']
+        .map((name) => `export * from ${source(name)};`)
+        .join('\n'),
       [planted()],
     );
   });
@@ -131,7 +133,9 @@ describe.runIf(program !== undefined)('bestPending', () => {
     expect(await pay(tuesday, 6)).toMatchObject({ outcome: 'unknown', why: 'other-request' });
     // No date of the server was seen: a person decides. The page of this shop has seen one by then.
     const asked = await tuesday.evaluate(async () => {
-      await shown.client.operation('other').fetch('/pay', { body: '1' });
+      // Where IndexedDB hangs the first call of a name that nobody else knows is told so.
+      for (let calls = 0; calls < 2; calls++)
+        await shown.client.operation('other').fetch('/pay', { body: '1' });
       const { why } = await shown.client.operation('pay').fetch('/pay', { body: '{"amount":5}' });
       return why;
     });
@@ -304,7 +308,9 @@ it.runIf(program !== undefined)(
   async () => {
     const profile = mkdtempSync(join(tmpdir(), 'samekey-profile-'));
     const script = await bundled(
-      `export * from ${source('index.ts')};\nexport * from ${source('browser/index.ts')};`,
+      ['index.ts', 'memory.ts', 'browser/index.ts']
+        .map((name) => `export * from ${source(name)};`)
+        .join('\n'),
       [planted()],
     );
     const shop = await startShop({

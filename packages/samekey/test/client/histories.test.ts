@@ -6,7 +6,12 @@
 
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Client, type ClientResult, createClient } from '../../../client/src/index.ts';
+import {
+  type Client,
+  type ClientResult,
+  createClient,
+  type PendingStore,
+} from '../../../client/src/index.ts';
 import { memoryPending } from '../../../client/src/memory.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { seedOf } from '../races/seed.ts';
@@ -83,6 +88,8 @@ const step = fc.oneof(
       do: fc.constant('call' as const),
       amount: fc.constantFrom(5, 5, 6),
       tabs: fc.constantFrom(1, 1, 2, 3),
+      // The store cannot be told that it is over.
+      isFull: fc.constantFrom(false, false, false, true),
     }),
   },
   fc.constant({ do: 'reload' as const }),
@@ -110,7 +117,15 @@ async function play(
 ): Promise<Judged> {
   const faults: string[] = [];
   const world = fakeWorld({ seed });
-  const pending = memoryPending();
+  const texts = memoryPending();
+  let isFull = false;
+  const pending: PendingStore = {
+    ...texts,
+    swap: (name, before, next) =>
+      isFull && next?.includes('"settled"') === true
+        ? Promise.reject(new Error('full'))
+        : texts.swap(name, before, next),
+  };
   const left = [...happenings];
   /** What the shop answers to a key from now on. */
   const records = new Map<string, number>();
@@ -243,7 +258,9 @@ async function play(
       // Tabs without locks between them: clients of their own.
       const clients = [client, client, open()].slice(0, isCleared ? Math.min(act.tabs, 2) : act.tabs);
       const init = { method: 'POST', body: JSON.stringify({ amount: act.amount }) };
+      isFull = act.isFull;
       await until(Promise.all(clients.map((one) => timed(one.operation('pay').fetch('/pay', init)))));
+      isFull = false;
       if ((await until(client.resume())).length > 0 && lastWhy !== 'other-request') isFresh = false;
     }
   }

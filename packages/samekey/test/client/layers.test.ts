@@ -131,6 +131,38 @@ it('what was given up on a day of localStorage is not open again in IndexedDB', 
   expect(server.done.size).toBe(2);
 });
 
+const again = (): Client => page({ whenDone: 'again' });
+
+describe('two tabs that cannot read each other’s store', () => {
+  it('count on by themselves: what one of them sent is not behind what the other one did, it is told', async () => {
+    await pay(page());
+    browser.local.isBlocked = true;
+    server.plan.push('lose');
+    expect(await pay(again())).toEqual(['unknown', 'no-answer']);
+    browser.local.isBlocked = false;
+    tuesday();
+    expect(await pay(again())).toEqual(['done', 'first']);
+    wednesday();
+    expect(await pay(page())).toEqual(['unknown', 'unreadable']);
+    expect(server.done.size).toBe(3);
+    const looked = page();
+    expect(await discard(looked)).toBe(true);
+    expect(await pay(looked)).toEqual(['done', 'first']);
+    expect(await pay(page())).toEqual(['done', 'kept']);
+  });
+
+  it('and what was over before the others began stays over, however many they were', async () => {
+    server.plan.push('lose');
+    await pay(page());
+    tuesday();
+    expect(await pay(again())).toEqual(['done', 'replayed']);
+    for (let cups = 2; cups <= 5; cups++) expect(await pay(again())).toEqual(['done', 'first']);
+    wednesday();
+    expect(await pay(page())).toEqual(['done', 'kept']);
+    expect(server.done.size).toBe(5);
+  });
+});
+
 describe('two keys of one name, where a mark was lost', () => {
   beforeEach(() => {
     browser.local.isFull = true;
@@ -230,5 +262,60 @@ describe('an IndexedDB connection that is lost without an event', () => {
     browser.indexed.lose();
     expect(await pay(client)).toEqual(['done', 'first']);
     expect(browser.indexed.opened).toBe(2);
+  });
+});
+
+/** Runs until it is told, on a clock that is pushed. */
+async function told<Value>(promise: Promise<Value>): Promise<Value> {
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  promise.then(end, end);
+  for (let turn = 0; turn < 2_000 && !ended.signal.aborted; turn++) await vi.advanceTimersByTimeAsync(10);
+  return promise;
+}
+
+describe('IndexedDB that is slow', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  });
+
+  it('for one moment is first again, as soon as it answers in time', async () => {
+    const kept: string[] = [];
+    const client = page({ pending: bestPending({ onKeptIn: (where) => kept.push(where) }) });
+    browser.indexed.delayMs = 2_100;
+    await told(pay(client, 'one'));
+    browser.indexed.delayMs = 60;
+    await told(pay(client, 'two'));
+    await told(pay(client, 'three'));
+    expect(kept.at(-1)).toBe('indexed-db');
+  });
+
+  it('makes no second key of what it alone knows: it is told, until it answers', async () => {
+    browser.local.isFull = true;
+    server.plan.push('lose');
+    await told(pay(page()));
+    const next = page();
+    browser.indexed.delayMs = 2_100;
+    // Two clicks at once are told both.
+    expect(await told(Promise.all([pay(next), pay(next)]))).toEqual([
+      ['unknown', 'not-kept'],
+      ['unknown', 'not-kept'],
+    ]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    // It is waited for only shortly now, and has answered since.
+    browser.indexed.delayMs = 60;
+    expect(await told(pay(next))).toEqual(['unknown', 'not-kept']);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect((await told(pay(next)))[0]).toBe('done');
+    expect(server.done.size).toBe(1);
+  });
+
+  it('for good is told once, and paying goes on without it', async () => {
+    browser.indexed.delayMs = Infinity;
+    const client = page();
+    expect(await told(pay(client))).toEqual(['unknown', 'not-kept']);
+    expect(await told(pay(client))).toEqual(['done', 'first']);
+    expect(await told(pay(client, 'other'))).toEqual(['done', 'first']);
+    expect(await told(pay(client))).toEqual(['done', 'kept']);
   });
 });

@@ -194,6 +194,24 @@ describe('ages', () => {
     expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'aged-out', tries: 0 });
   });
 
+  it('are not by the date of an answer that says itself that it is old', async () => {
+    for (const old of [{ age: '108000' }, { 'idempotency-replayed': 'true' }] as Record<string, string>[]) {
+      const clocks = twoClocks();
+      const first = clocks.page();
+      await first.operation('other').fetch('/other', five);
+      clocks.answers.push(null);
+      await first.operation('pay').fetch('/pay', five);
+      clocks.server += 30 * HOUR;
+      clocks.device += 30 * HOUR;
+      clocks.isDated = false;
+      const page = clocks.page();
+      const headers: Record<string, string> = { ...old, date: new Date(NOON).toUTCString() };
+      clocks.answers.push(new Response('', { status: 201, headers }));
+      await page.operation('old').fetch('/old', five);
+      expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'aged-out', tries: 0 });
+    }
+  });
+
   it('of what this page sent itself are known without any date, through the sleep of the device too', async () => {
     const clocks = twoClocks();
     clocks.isDated = false;

@@ -115,7 +115,15 @@ describe('when a user signs out', () => {
   });
 
   it('an answer that comes afterwards is noted, and given to nobody', async () => {
-    const pending = memoryPending();
+    const store = memoryPending();
+    const written: (string | null)[] = [];
+    const pending: PendingStore = {
+      ...store,
+      swap(name, before, next) {
+        written.push(next);
+        return store.swap(name, before, next);
+      },
+    };
     const held = new AbortController();
     shop.hold = new Promise((resolve) => held.signal.addEventListener('abort', () => resolve()));
     shop.answer = { status: 201, body: { card: 'visa-4242' } };
@@ -124,9 +132,12 @@ describe('when a user signs out', () => {
     const calls = [before, tab].map((client, at) => client.operation(`pay-${at}`).fetch('/pay', euros(at)));
     await shop.begun(2);
     await before.clear();
+    written.length = 0;
     held.abort();
     for (const told of await Promise.all(calls))
       expect(told).toMatchObject({ outcome: 'unknown', why: 'cleared', next: 'wait', response: null });
+    // Not even for a moment.
+    expect(written.join()).not.toMatch(/"body":"/);
     expect(await textOf(pending)).not.toContain('visa-4242');
     const after = clientOf({ pending });
     expect(await after.resume()).toEqual([]);
