@@ -10,7 +10,7 @@
 import { STATUS_CODES, validateHeaderValue } from 'node:http';
 import type { CaptureState, RawHead } from './capture-state.ts';
 import { copyRaw, linesOfRaw, linesOfResponse, mergeHeaders } from './header-lines.ts';
-import { playHeadFixed } from './node-state.ts';
+import { hasHadHeaders, isRemoved, playHeadFixed } from './node-state.ts';
 
 /** Fixes the head with the arguments of `writeHead`. Throws what Node's `writeHead` throws for bad ones. */
 export function fixHead(c: CaptureState, statusCode: unknown, reason?: unknown, headers?: unknown): void {
@@ -30,7 +30,7 @@ export function fixHead(c: CaptureState, statusCode: unknown, reason?: unknown, 
   c.headByEnd = c.ending;
   if (given === undefined || given === null) {
     linesOfResponse(c);
-  } else if (c.ending || res.getHeaderNames().length > 0) {
+  } else if (c.ending || hasHadHeaders(res)) {
     mergeHeaders(res, given as RawHead);
     linesOfResponse(c);
   } else {
@@ -49,9 +49,11 @@ export function fixHead(c: CaptureState, statusCode: unknown, reason?: unknown, 
 
 /** Whether Node frames this answer in chunks; only then can trailers reach the client (RFC 9112 §7.1.2). */
 export function isChunked(c: CaptureState): boolean {
-  if (!c.hasBody || c.declared !== undefined) return false;
+  if (!c.hasBody) return false;
   if (c.chunkedField) return true;
-  return c.res.useChunkedEncodingByDefault && (!c.headByEnd || c.hasTrailerField);
+  if (c.declared !== undefined || isRemoved(c.res, 'transfer-encoding')) return false;
+  const hasNoLength = !c.headByEnd || c.hasTrailerField || isRemoved(c.res, 'content-length');
+  return c.res.useChunkedEncodingByDefault && hasNoLength;
 }
 
 /** A head that was refused (bad status, bad header) leaves nothing behind: the handler may try another. */

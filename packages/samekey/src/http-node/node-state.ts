@@ -5,7 +5,8 @@
  * Beside documented properties a few underscored ones are used: `_header` (non-null = head is fixed; makes
  * `headersSent`, `setHeader`, `appendHeader`, `removeHeader` and `compression` behave exactly as after Node's own
  * head), `_closed` (read by `stream.finished`), `_removed…` (set by `removeHeader`) and `finished` (documented,
- * deprecated; what `writableEnded` returns). The tests of this folder fail on a Node that reads them no longer.
+ * deprecated; what `writableEnded` returns); and the symbol `kOutHeaders` (not null: a header has been set). The tests
+ * of this folder fail on a Node that reads them no longer.
  *
  * Source: lib/_http_outgoing.js of Node 20, 22 and 24.
  */
@@ -68,6 +69,23 @@ export function forgetRemovals(res: ServerResponse): void {
   state._removedConnection = false;
   state._removedContLen = false;
   state._removedTE = false;
+}
+
+/** Whether a header that Node adds by itself was taken away, so that it does not. */
+export function isRemoved(res: ServerResponse, name: 'content-length' | 'transfer-encoding'): boolean {
+  const { _removedContLen, _removedTE } = stateOf(res);
+  return name === 'content-length' ? _removedContLen : _removedTE;
+}
+
+/**
+ * Whether a header has been set, be it there still: from then on Node merges what `writeHead` is given, so that of
+ * several lines of a name the last one counts.
+ */
+export function hasHadHeaders(res: ServerResponse): boolean {
+  if (res.getHeaderNames().length > 0) return true;
+  const held = Object.getOwnPropertySymbols(res).find(({ description }) => description === 'kOutHeaders');
+  const headers = held === undefined ? null : (res as unknown as Record<symbol, unknown>)[held];
+  return headers !== null && headers !== undefined;
 }
 
 /** Exchanges the shared listener that the package `on-finished` keeps on a response. */

@@ -38,6 +38,8 @@ function koaDoor(name: string, Application: typeof Koa, own: Partial<FuzzDoor> =
     speech: NODE_SPEECH,
     isByteTrue: false,
     emptyStatuses: [205],
+    dropsBodiesOf: [204, 205, 304],
+    unsaidStatus: 404,
     typesEmptyBodies: 'text/plain; charset=utf-8',
     hearsThrows: false,
     ...own,
@@ -101,6 +103,7 @@ function valueOnFastify(reply: FastifyReply, plan: ValuePlan): FastifyReply {
 export const fastifyFuzz: FuzzDoor = {
   name: 'fastify',
   speech: NODE_SPEECH,
+  dropsBodiesOf: [204],
   isByteTrue: false,
   hearsThrows: false,
   async serve(samekey, routes, answers) {

@@ -95,7 +95,7 @@ class Faults {
 
 function nestDoor(
   name: string,
-  own: Pick<FuzzDoor, 'typesEmptyBodies' | 'emptyStatuses'>,
+  own: Pick<FuzzDoor, 'dropsBodiesOf'>,
   open: () => { readonly adapter: AbstractHttpAdapter; readonly serverOf: () => Promise<Server> },
 ): FuzzDoor {
   return {
@@ -130,7 +130,7 @@ export const nestExpressFuzz: FuzzDoor = nestDoor('nest-express', {}, () => {
   return { adapter, serverOf: async () => createServer(adapter.getInstance()) };
 });
 
-export const nestFastifyFuzz: FuzzDoor = nestDoor('nest-fastify', {}, () => {
+export const nestFastifyFuzz: FuzzDoor = nestDoor('nest-fastify', { dropsBodiesOf: [204] }, () => {
   const adapter = new FastifyAdapter({ bodyLimit: 100_000_000, exposeHeadRoutes: false });
   const instance = adapter.getInstance<FastifyInstance>();
   instance.removeAllContentTypeParsers();

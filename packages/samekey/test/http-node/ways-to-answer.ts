@@ -170,6 +170,29 @@ export const WAYS: Record<string, Way> = {
     res.addTrailers({ 'X-T': '1' });
     res.end('body');
   },
+  'trailers where chunks are forbidden': (res) => {
+    res.removeHeader('Transfer-Encoding');
+    res.writeHead(200);
+    res.addTrailers({ 'X-T': '1' });
+    res.end('body');
+  },
+  'trailers where a length is forbidden': (res) => {
+    res.removeHeader('Content-Length');
+    res.addTrailers({ 'X-T': '1' });
+    res.end('body');
+  },
+  'trailers in chunks, beside a length': (res) => {
+    res.setHeader('Transfer-Encoding', 'chunked');
+    res.setHeader('Content-Length', '4');
+    res.addTrailers({ 'X-T': '1' });
+    res.end('body');
+  },
+  'a name in two spellings, after a header that was taken away': (res) => {
+    res.setHeader('X-Two', '1');
+    res.removeHeader('X-Two');
+    res.writeHead(200, { 'X-One': '1', 'x-one': '2' });
+    res.end('body');
+  },
   'explicit chunked coding': (res) => res.setHeader('Transfer-Encoding', 'chunked').end('body'),
   'Connection: close': (res) => res.setHeader('Connection', 'close').end('bye'),
   'a piped file': (res) => createReadStream(FILE).pipe(res),

@@ -46,6 +46,10 @@ export interface FuzzDoor {
   readonly joinsLines?: boolean;
   /** Statuses whose body the framework leaves out wherever it sends it itself (RFC 9110 §15.3.6), as retries are. */
   readonly emptyStatuses?: readonly number[];
+  /** Statuses that it answers at once, whatever body it was given: a stream that breaks off then breaks nothing. */
+  readonly dropsBodiesOf?: readonly number[];
+  /** The status that a response has before anybody has said one; default 200, as Node has it. */
+  readonly unsaidStatus?: number;
   /** The type that its server gives to a body, also an empty one, whose answer names none; retries of those have none. */
   readonly typesEmptyBodies?: string;
   /**

@@ -27,7 +27,8 @@ export interface KoaContext {
   onerror: (error: Error) => void;
 }
 
-const EMPTY = [204, 205, 304];
+/** Statuses that Koa answers without a body, and without its type. */
+export const EMPTY: readonly number[] = [204, 205, 304];
 
 /**
  * Answers as Koa does once all middleware has ended.

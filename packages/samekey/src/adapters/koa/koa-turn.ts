@@ -8,12 +8,12 @@
  * as in front, and what it answers is never taken for the handler's answer: then nobody knows.
  */
 
-import type { HeaderLine, StoredResponse } from '../../core/response.ts';
+import type { StoredResponse } from '../../core/response.ts';
 import { noteDeclared } from '../../http-node/declared.ts';
 import type { Hold } from '../../http-node/node-exchange.ts';
 import { isBehind, runBehind } from '../../http-node/who-runs.ts';
 import { watchWrites } from '../../http-node/watch-writes.ts';
-import { answerNow, type KoaContext, putAnswer } from './koa-context.ts';
+import { answerNow, EMPTY, type KoaContext, putAnswer } from './koa-context.ts';
 
 /** What Koa keeps of an answer beside Node's response. */
 interface KoaResponse {
@@ -79,7 +79,7 @@ export class Turn {
 
   give(answer: StoredResponse): boolean {
     const isLeft = this.#state === 'threw' || this.#isDirect;
-    if (isLeft || (answer.trailers ?? []).length > 0 || answer.headers.some(isMangled)) return false;
+    if (isLeft || (answer.trailers ?? []).length > 0 || isMangled(answer)) return false;
     if (this.#state === 'running' && !this.#part()) return false;
     if (this.#state === 'over' && !this.#isParted && (answer.body === null || this.#hold?.drop() !== true))
       return false;
@@ -218,8 +218,18 @@ const RACED =
 const NOT_TOLD =
   'The response was touched in front of idempotent() while the handler was at work, and the handler left no answer of its own: nobody knows whose answer left. Answer in the handler itself, behind its awaits, and not in callbacks of a library that loses the asynchronous context.';
 
-/** Node reads the octets of this one as UTF-8 once it knows the length of a body, as it does of Koa's. */
-function isMangled([name, value]: HeaderLine): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return name.toLowerCase() === 'content-disposition' && /[^\x00-\x7f]/.test(value);
+/**
+ * What would be another answer if Koa sent it: Node reads the octets of a disposition as UTF-8 once it knows the length
+ * of a body, as it does of Koa's; of a status without a body Koa takes the type away; and lines of one name that are
+ * set stand together.
+ */
+function isMangled({ status, headers }: StoredResponse): boolean {
+  const names = headers.map(([name]) => name.toLowerCase());
+  return headers.some(([, value], at) => {
+    const lower = names[at] ?? '';
+    if (names.indexOf(lower) < at && names[at - 1] !== lower) return true;
+    if (lower === 'content-type') return EMPTY.includes(status);
+    // oxlint-disable-next-line no-control-regex
+    return lower === 'content-disposition' && /[^\x00-\x7f]/.test(value);
+  });
 }
