@@ -1,9 +1,15 @@
-/** Verify finds no fault in Samekey's own adapters, on real servers with SQLite; and its tests run in a runner. */
+/**
+ * Verify finds no fault in Samekey's own doors, on real servers with SQLite, nor in dialects that it knows the profile
+ * of; and its tests run in a runner. tRPC, GraphQL and rows are no HTTP of one request and one answer: it cannot ask
+ * them.
+ */
 
+import { createRequire } from 'node:module';
 import express from 'express';
 import Koa from 'koa';
 import { type VerifyOptions, verify, verifyTests } from '@samekey/cli/verify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Dialect, ietfDraft07, stripeV1 } from '../../src/dialects/index.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import type {
@@ -21,7 +27,7 @@ import { honoHarness } from './hono-harness.ts';
 import { koaHarness } from './koa-harness.ts';
 import { lambdaHarness } from './lambda-harness.ts';
 import { nextHarness } from './next-harness.ts';
-import { nestExpressHarness } from './nest-harness.ts';
+import { nestExpressHarness, nestFastifyHarness } from './nest-harness.ts';
 import { nodeHarness } from './node-harness.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
@@ -38,13 +44,15 @@ type Profile = 'ietf' | 'stripe';
 class Shop {
   executions = 0;
   readonly #retentionMs: number;
+  readonly #dialect: Dialect | null;
   readonly #closing: (() => unknown)[] = [];
   readonly #failed = new Set<string>();
   #served: Served | undefined;
   #isStoreDown = false;
 
-  constructor(retentionMs = LONG_MS) {
+  constructor(retentionMs = LONG_MS, dialect: Dialect | null = null) {
     this.#retentionMs = retentionMs;
+    this.#dialect = dialect;
   }
 
   async open(harness: AdapterHarness, profile: Profile): Promise<void> {
@@ -97,23 +105,24 @@ class Shop {
   }
 
   #route(pattern: string, profile: Profile): ContractRoute {
-    const policy = profile === 'stripe' ? 'stripe' : 'standard';
     return {
       method: 'ALL',
       mount: '',
       pattern,
-      options: {
-        policy,
-        profile,
-        keyUniqueFor: profile === 'stripe' ? 'caller' : 'operation',
-        retentionMs: this.#retentionMs,
-        retryWindowMs: 0,
-      },
+      options: this.#options(profile),
       scope: (request) => ownerOf(request),
       isAllowed: () => true,
       isBodyTaken: false,
       handler: this.#handle,
     };
+  }
+
+  #options(profile: Profile): ContractRoute['options'] {
+    const policy = profile === 'stripe' ? 'stripe' : 'standard';
+    const dialect = this.#dialect;
+    if (dialect !== null) return { ...(dialect.operation.policy === undefined && { policy }), dialect };
+    const keyUniqueFor = profile === 'stripe' ? 'caller' : 'operation';
+    return { policy, profile, keyUniqueFor, retentionMs: this.#retentionMs, retryWindowMs: 0 };
   }
 
   readonly #handle: ContractHandler = async ({ method, body, attempt }) => {
@@ -144,7 +153,16 @@ function ownerOf(request: ContractRequest): string {
   return String(request.header('authorization')).split('.')[0] ?? '';
 }
 
-const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profile }[] = [
+const load = createRequire(import.meta.url);
+
+interface Judged {
+  readonly harness: AdapterHarness;
+  readonly profile: Profile;
+  /** It says how long keys are kept, which nobody can wait for: the end of a key is asked of a route without it. */
+  readonly dialect?: Dialect;
+}
+
+const ALL: readonly Judged[] = [
   { harness: expressHarness('Express 5', express), profile: 'ietf' },
   { harness: expressHarness('Express 5', express), profile: 'stripe' },
   { harness: fastifyHarness, profile: 'ietf' },
@@ -152,15 +170,21 @@ const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profil
   { harness: lambdaHarness('a REST API'), profile: 'ietf' },
   { harness: nextHarness, profile: 'ietf' },
   { harness: nestExpressHarness, profile: 'ietf' },
+  { harness: nestFastifyHarness, profile: 'ietf' },
   { harness: nodeHarness, profile: 'ietf' },
   { harness: honoHarness, profile: 'ietf' },
   { harness: fetchHarness, profile: 'ietf' },
+  { harness: expressHarness('Express 4', load('express4') as typeof express), profile: 'ietf' },
+  { harness: koaHarness('Koa 2', load('koa2') as typeof Koa), profile: 'ietf' },
+  { harness: lambdaHarness('an HTTP API'), profile: 'ietf' },
+  { harness: expressHarness('Express 5', express), profile: 'stripe', dialect: stripeV1 },
+  { harness: fastifyHarness, profile: 'ietf', dialect: ietfDraft07 },
 ];
 
 describe.concurrent.each(ALL)(
-  'verify on $harness.name with SQLite, profile $profile',
-  ({ harness, profile }) => {
-    const shop = new Shop();
+  'verify on $harness.name with SQLite, profile $profile, dialect $dialect.name',
+  ({ harness, profile, dialect = null }) => {
+    const shop = new Shop(LONG_MS, dialect);
     const forgetful = new Shop(SHORT_MS);
     beforeAll(async () => {
       await shop.open(harness, profile);
