@@ -7,11 +7,11 @@ import type { RecordId } from 'samekey';
 import { createOperator, type Operator } from 'samekey/operator';
 import { act, preview, readAct } from './record-acts.ts';
 import type { Audit, BulkRow, ConsoleRight, Me } from './api.ts';
-import { reasonOf, textOf } from './asked-body.ts';
+import { objectOf, reasonOf, textOf } from './asked-body.ts';
 import type { BulkJobs } from './bulk-jobs.ts';
 import { erase, previewErase } from './erase.ts';
 import { ConsoleFault } from './fault.ts';
-import { bulk, listLetters, readBulk } from './dead-letters.ts';
+import { bulk, letterWork, listLetters, readBulk, topicOf } from './dead-letters.ts';
 import { lookGently } from './gentle-look.ts';
 import { listRecords } from './lists.ts';
 import { mintedKeys } from './minted-keys.ts';
@@ -92,9 +92,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
     }),
   ),
   'bulk-try': {
-    right: (body) => readJob(body).act,
+    right: (body) => letterActOf(body) ?? readJob(body).act,
     isAct: false,
     async answer({ store, jobs, user, body }) {
+      const letters = letterActOf(body);
+      if (letters !== null)
+        return jobs.begin(letterWork(store, letters, topicOf(objectOf(body, 'filter'))), user.actor);
       const job = readJob(body);
       await checkJob(store, user.actor, job);
       return jobs.begin(recordWork(store, user.actor, job), user.actor);
@@ -165,6 +168,12 @@ function idOf({ scope, key }: Body): RecordId {
 
 function jobOf(body: Body): string {
   return textOf(body, 'id') ?? '';
+}
+
+/** What is to be done to dead letters; null: it is about records. */
+function letterActOf(body: Body): 'requeue' | 'drop' | null {
+  const { act: wanted } = objectOf(body, 'request');
+  return wanted === 'requeue' || wanted === 'drop' ? wanted : null;
 }
 
 function endOf(body: Body): BulkRow['end'] | undefined {

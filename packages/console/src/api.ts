@@ -224,12 +224,11 @@ export interface BulkRow {
 export interface BulkAnswer {
   readonly rows: readonly BulkRow[];
   readonly counts: Readonly<Partial<Record<BulkRow['end'], number>>>;
-  /** More fit than one call takes: call again. */
-  readonly more: boolean;
 }
 
-/** A record of a job, and what became of it. */
+/** A record of a job, and what became of it; or a dead letter, with the record of its request (empty without one). */
 export interface BulkLine extends Id {
+  readonly letter?: string;
   readonly end: BulkRow['end'];
   readonly why: string | null;
 }
@@ -240,7 +239,7 @@ export interface BulkLine extends Id {
  */
 export type BulkCut = 'many' | 'far' | 'unlisted';
 
-/** One act on many records, tried or done. */
+/** One act on many records or dead letters, tried or done. */
 export interface BulkJob {
   readonly id: string;
   readonly act: ConsoleRight;

@@ -57,3 +57,14 @@ export function reasonOf(body: Readonly<Record<string, unknown>>): string {
     throw new ConsoleFault(400, 'no-reason', `A reason has at most ${REASON_LENGTH_MAX} characters.`);
   return reason;
 }
+
+/** What must be an object. Throws `ConsoleFault`. */
+export function objectOf(
+  body: Readonly<Record<string, unknown>>,
+  name: string,
+): Readonly<Record<string, unknown>> {
+  const value = body[name];
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw new ConsoleFault(400, 'bad-request', `${name} must be an object.`);
+}

@@ -18,9 +18,12 @@ export interface Bite {
   readonly looked: number;
   /** Some that match cannot be listed. */
   readonly isUnlisted: boolean;
-  /** Does those of `lines` that would be done, and tells of each by its place what became of it. */
-  perform(by: By, told: (place: number, line: BulkLine) => void, isStopped: () => boolean): Promise<void>;
+  /** Does those of `lines` that would be done, call by call. */
+  perform(by: By, told: Told, isStopped: () => boolean): Promise<void>;
 }
+
+/** Of one call of the store: what became of each that it was about, by its place. */
+export type Told = (...ended: readonly (readonly [place: number, line: BulkLine])[]) => void;
 
 /** Who does it, and why. */
 export interface By {
@@ -81,7 +84,7 @@ const PAGE = 100;
 const PAGE_MAX = 1_000;
 const WHYS_MAX = 20;
 const WHYS_KEPT = 1_000;
-/** In a row: then the store is down, and each row that is tried is one more that nobody knows of. */
+/** Calls in a row: then the store is down, and each that is tried leaves more that nobody knows of. */
 const FAULTS_MAX = 3;
 
 interface Job {
@@ -245,9 +248,9 @@ async function act(job: Job, by: By): Promise<boolean> {
   const isOver = (): boolean => job.isStopped || faults >= FAULTS_MAX;
   for (const { bite, places } of job.bites) {
     if (isOver()) break;
-    const told = (at: number, line: BulkLine): void => {
-      replace(job, places[at] ?? 0, line);
-      faults = line.end === 'failed' || line.end === 'uncertain' ? faults + 1 : 0;
+    const told: Told = (...ended) => {
+      for (const [at, line] of ended) replace(job, places[at] ?? 0, line);
+      faults = ended.some(([, { end }]) => end === 'failed' || end === 'uncertain') ? faults + 1 : 0;
     };
     await bite.perform(by, told, isOver);
   }

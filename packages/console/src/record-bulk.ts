@@ -9,7 +9,7 @@ import type { SamekeyRecord } from 'samekey';
 import { isStoreError } from 'samekey/internals/core/errors';
 import { createOperator } from 'samekey/operator';
 import type { ActAnswer, ActRequest, BulkJob, BulkLine, List, Row } from './api.ts';
-import { textOf } from './asked-body.ts';
+import { objectOf, textOf } from './asked-body.ts';
 import type { Bite, BulkWork, By } from './bulk-jobs.ts';
 import { refuseBesideSealed, refuseClear, refuseSealedSince } from './clear-answers.ts';
 import { ConsoleFault } from './fault.ts';
@@ -103,12 +103,6 @@ export function recordWork(
   };
 }
 
-function objectOf(body: Body, name: string): Body {
-  const value = body[name];
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  throw new ConsoleFault(400, 'bad-request', `${name} must be an object.`);
-}
-
 async function tried(
   store: StoreOfConsole,
   actor: string,
@@ -144,7 +138,7 @@ async function tried(
         );
       for (const [place, each] of fit) {
         if (isStopped()) return;
-        await doOne(store, by, each, (line) => told(place, line));
+        await doOne(store, by, each, (line) => told([place, line]));
       }
     },
   };

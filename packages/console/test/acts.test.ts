@@ -154,8 +154,8 @@ for (const kind of kinds()) {
         ['act', 'reopen', reopen],
         ['act', 'forget', forget],
         ['reveal', 'reveal', { scope, key }],
-        ['requeue', 'requeue', { all: true }],
-        ['drop', 'drop', { all: true }],
+        ['requeue', 'requeue', { ids: [] }],
+        ['drop', 'drop', { ids: [] }],
         ['erase', 'erase', { caller: 'acme/alice' }],
       ];
       for (const [verb, right, body] of calls) {

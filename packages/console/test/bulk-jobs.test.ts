@@ -27,7 +27,7 @@ function bite(of: readonly BulkLine[], ends: (at: number) => BulkLine['end'] = (
     async perform(_by, told, isStopped) {
       for (const [place, { key, end }] of of.entries()) {
         if (isStopped()) return;
-        if (end === 'would') told(place, line(key, ends(place)));
+        if (end === 'would') told([place, line(key, ends(place))]);
       }
     },
   };
@@ -110,6 +110,25 @@ describe('how far a job goes', () => {
     expect(job.fault).toContain('3 times in a row');
   });
 
+  it('counts a call that failed once, however many it was about', async () => {
+    const jobs = bulkJobs(none);
+    let calls = 0;
+    const many: Bite = {
+      ...bite(lines(500, 'would')),
+      async perform(_by, told, isStopped) {
+        for (let from = 0; from < 500 && !isStopped(); from += 100) {
+          const end = (calls += 1) === 3 ? 'done' : 'uncertain';
+          told(...lines(100, end).map((each, i) => [from + i, each] as const));
+        }
+      },
+    };
+    expect(await done(jobs, work(many))).toMatchObject({
+      phase: 'done',
+      counts: { uncertain: 400, done: 100 },
+    });
+    expect(calls).toBe(5);
+  });
+
   it('is done where all is done, also when somebody said stop during the last', async () => {
     const jobs = bulkJobs(none);
     let id = '';
@@ -156,7 +175,7 @@ describe('a console that is being closed', () => {
         ...slow,
         async perform(by, told, isStopped) {
           await held;
-          told(0, line('would-0', 'done'));
+          told([0, line('would-0', 'done')]);
           await slow.perform(by, told, isStopped);
         },
       }),

@@ -4,10 +4,12 @@
  */
 
 import { type SamekeyRecord, type Store, StoreError } from 'samekey';
+import type { MessageQueue } from 'samekey/operator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
 import { claimed, finishRequest } from '../../testing/src/contract/context.ts';
 import type { ConsoleRight } from '../src/index.ts';
+import { deadLetters } from './dead-letters-of.ts';
 import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
 
 /** The job when it runs no longer. */
@@ -31,6 +33,10 @@ async function tried(at: Served, asked: object) {
   expect([status, body.code]).toEqual([200, undefined]);
   return over(at, body.id);
 }
+
+/** A job over dead letters. */
+const lettersOf = (topic: string, act = 'requeue') => ({ request: { act }, filter: { topic } });
+const queueOf = (store: Store) => (store as Store & { readonly messages: MessageQueue }).messages;
 
 for (const kind of kinds()) {
   describe(`many at once: ${kind.name}`, () => {
@@ -262,6 +268,83 @@ for (const kind of kinds()) {
       const long = { act: 'reopen', effect: 'none' };
       const { job: other } = await tried(all, { request: long, filter: { caller: 'x'.repeat(100_000) } });
       expect(other.words.length).toBeLessThan(300);
+    });
+
+    describe('dead letters', () => {
+      const dead = async () =>
+        (await queueOf(store).list({ states: ['dead'], limit: 1_000 })).map(({ id }) => id).toSorted();
+
+      it('are tried whole, more than one call takes, and delivered again: those that were shown', async () => {
+        await deadLetters(store, 620);
+        const before = await dead();
+        const { job } = await tried(all, lettersOf('mail'));
+        expect(job).toMatchObject({
+          phase: 'tried',
+          act: 'requeue',
+          words: 'requeue · dead letters of mail',
+          does: [expect.stringContaining('same downstream key')],
+          counts: { would: 620 },
+          looked: 620,
+          cut: [],
+        });
+        expect([await dead(), await store.audit({ acts: ['requeue'] })]).toEqual([before, []]);
+        // One is dropped by somebody else, and others die.
+        await queueOf(store).drop([before[7] ?? ''], { reason: 'x', actor: null });
+        await deadLetters(store, 3);
+        const later = (await dead()).filter((id) => !before.includes(id));
+        expect((await all.ask('bulk-do', { id: job.id, reason: 'the mail server is back' })).status).toBe(
+          200,
+        );
+        const page = await over(all, job.id, 'refused');
+        expect(page.job).toMatchObject({ phase: 'done', counts: { done: 619, refused: 1 }, fault: null });
+        expect(page.lines).toEqual([
+          { letter: before[7], scope: '', key: '', end: 'refused', why: 'it has moved on in the meantime' },
+        ]);
+        expect(await dead()).toEqual(later);
+        const rows = await store.audit({ acts: ['requeue'], limit: 1_000 });
+        expect(rows).toHaveLength(619);
+        expect(rows[0]).toMatchObject({ actor: 'alice', reason: 'the mail server is back' });
+      });
+
+      it('of which nobody said whether they went are uncertain, call by call, and nothing follows a store that is down', async () => {
+        await deadLetters(store, 597);
+        const ends = [undefined, 'no', 'unknown', 'unknown'] as const;
+        let call = -1;
+        const stumbling: Store = Object.create(store, {
+          messages: {
+            value: Object.create(queueOf(store), {
+              drop: {
+                value: async (...given: Parameters<MessageQueue['drop']>) => {
+                  call += 1;
+                  const applied = ends[call];
+                  if (applied === undefined) return queueOf(store).drop(...given);
+                  throw new StoreError('lost', { applied, transient: true });
+                },
+              },
+            }),
+          },
+        });
+        const at = await serve(ALL, stumbling);
+        const { job } = await tried(at, lettersOf('mail', 'drop'));
+        expect(job.counts).toEqual({ would: 600 });
+        await at.ask('bulk-do', { id: job.id, reason: 'nobody needs them' });
+        expect((await over(at, job.id)).job).toMatchObject({
+          phase: 'stopped',
+          counts: { done: 100, failed: 100, uncertain: 200, would: 200 },
+          fault: expect.stringContaining('3 times in a row'),
+        });
+        expect(await dead()).toHaveLength(500);
+      });
+
+      it('need the right of their act, and are found again by whoever has it', async () => {
+        const looker = await serve(['drop']);
+        expect((await looker.ask('bulk-try', lettersOf(''))).status).toBe(403);
+        expect((await looker.ask('bulk-try', { request: { act: 'drop' } })).status).toBe(400);
+        const { job } = await tried(looker, lettersOf('', 'drop'));
+        expect(job.words).toBe('drop · all dead letters');
+        const { jobs } = (await looker.ask('bulk-jobs')).body;
+        expect(jobs).toMatchObject([{ id: job.id, act: 'drop', counts: { would: 500 } }]);
+      });
     });
 
     it('stops where it is told to, after the row that is under way', async () => {

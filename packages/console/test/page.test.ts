@@ -179,15 +179,27 @@ for (const kind of program === undefined ? [] : kinds()) {
       await page.context().close();
     });
 
-    it('delivers dead letters again: a dry run first, then a result for each', async () => {
+    it('delivers dead letters again, some at once and all as a job: a dry run first, then a result for each', async () => {
       const page = await start(all, '#/letters');
-      await page.getByLabel('All, also those not shown').check();
-      await page.getByRole('button', { name: 'Deliver all again' }).click();
-      await page.getByText('3 would be done.').waitFor();
+      await page
+        .getByRole('checkbox', { name: /^Choose / })
+        .first()
+        .check();
+      await page.getByRole('button', { name: 'Deliver 1 again' }).click();
+      await page.getByText('1 would be done.').waitFor();
       await shot(page, `${kind.name} letters-dry-desktop-light`);
       await page.getByLabel('Reason, for the audit').fill('the mail server is back');
       await page.getByRole('button', { name: 'Deliver them again' }).click();
-      await page.getByText('3 done.').waitFor();
+      await page.getByText('1 done.').waitFor();
+      await page.getByLabel('All, also those not shown').check();
+      await page.getByRole('button', { name: 'Deliver all again' }).click();
+      await page.getByText('2 would be done.').waitFor();
+      expect(await axe(page)).toEqual([]);
+      await shot(page, `${kind.name} letters-job-desktop-light`);
+      await page.getByLabel('Reason, for the audit').fill('the mail server is back');
+      await page.getByRole('button', { name: 'Do it to 2' }).click();
+      await page.getByText('2 done.').waitFor();
+      await page.goto(page.url().replace(/#.*$/, '#/letters'));
       await page.getByText('None. No message was given up.').waitFor();
       const rows = await store.audit({ acts: ['requeue'] });
       expect(rows.map(({ actor, reason }) => [actor, reason])).toEqual(

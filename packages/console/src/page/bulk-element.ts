@@ -38,6 +38,10 @@ const GIVEN: Readonly<Record<string, string>> = {
   effect: 'Effect, on somebody’s word',
 };
 
+/** Of dead letters, which are looked at from the oldest on. */
+const FAR_LETTERS =
+  'It looked at 250,000 dead letters, from the oldest on, and goes no further. Do or drop these first, or name a topic.';
+
 const CUTS: Readonly<Record<BulkCut, string>> = {
   many: 'More may match: one job does about 10,000. Do these, then try again for the rest.',
   far: 'It looked at 250,000 records, from the newest back, and goes no further; trying again does not reach older ones. Narrow the filter: by caller, or to unknown ones alone.',
@@ -162,7 +166,7 @@ export class BulkElement extends LitElement {
     if (jobs === null) return html`<p class="soft">Reading …</p>`;
     if (jobs.length === 0)
       return html`<p class="card soft">
-        None. One begins below a list of records that is filtered. They are kept by the process that does them, until it ends.
+        None. One begins below a list of records that is filtered, or with all dead letters. They are kept by the process that does them, until it ends.
       </p>`;
     return html`<section class="card" aria-label="Jobs">
       <ul class="jobs">
@@ -193,19 +197,19 @@ export class BulkElement extends LitElement {
               </ul>`
         }
         <p class="small soft">
-          ${count(job.looked)} records looked at; begun ${ago(job.startedAt, now)} by
+          ${count(job.looked)} ${isOfLetters(job) ? 'dead letters' : 'records'} looked at; begun ${ago(job.startedAt, now)} by
           ${strange(job.actor, 60)}${job.reason === null ? '' : html`, because: ${strange(job.reason, 300)}`}. This page can be left: the job
           stands under <a href=${toJob('')}>Jobs</a>, until the process ends that does it.
         </p>
-        ${job.cut.map((each) => html`<p class="note">${CUTS[each]}</p>`)}
+        ${job.cut.map((each) => html`<p class="note">${each === 'far' && isOfLetters(job) ? FAR_LETTERS : CUTS[each]}</p>`)}
         ${job.fault === null ? '' : faultNote(job.fault)} ${this.#next(job)}
       </section>
-      ${this.me.rights.includes(job.act) ? this.#each(page) : html`<p class="small soft">What became of each record is shown to those who have the right <code>${job.act}</code>.</p>`}`;
+      ${this.me.rights.includes(job.act) ? this.#each(page) : html`<p class="small soft">What became of each is shown to those who have the right <code>${job.act}</code>.</p>`}`;
   }
 
   #each({ job, after }: BulkPage): TemplateResult {
     const { lines } = this;
-    return html`<section class="card stack" aria-label="Each record">
+    return html`<section class="card stack" aria-label="Each of them">
         <label class="field"
           ><span>Show</span>
           <select name="end" @change=${this.#onEnd}>
@@ -217,7 +221,7 @@ export class BulkElement extends LitElement {
         <ul class="lines">
           ${lines.map(
             (line) => html`<li>
-              <a class="mono" href=${toRecord(line)}>${strange(line.key, 120)}</a>
+              ${nameOf(line)}
               <span class="small soft">${wordOf(job, line.end)}${line.why === null ? '' : html`: ${strange(line.why, 300)}`}</span>
             </li>`,
           )}
@@ -265,6 +269,19 @@ export class BulkElement extends LitElement {
     }
     this.isBusy = false;
   }
+}
+
+/** A record leads to itself, a letter to the record of its request. */
+function nameOf(line: BulkLine): TemplateResult {
+  if (line.letter === undefined)
+    return html`<a class="mono" href=${toRecord(line)}>${strange(line.key, 120)}</a>`;
+  const request =
+    line.key === '' ? '' : html`, of <a class="mono" href=${toRecord(line)}>${strange(line.key, 120)}</a>`;
+  return html`<span><span class="mono">${strange(line.letter, 120)}</span>${request}</span>`;
+}
+
+function isOfLetters({ act }: BulkJob): boolean {
+  return act === 'requeue' || act === 'drop';
 }
 
 function isRunning({ phase }: BulkJob): boolean {

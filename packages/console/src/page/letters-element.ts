@@ -9,9 +9,9 @@ import {
   type PropertyValues,
   type TemplateResult,
 } from 'lit';
-import type { BulkAnswer, BulkRow, Letter, Letters, Me } from '../api.ts';
+import type { BulkAnswer, BulkJob, BulkRow, Letter, Letters, Me } from '../api.ts';
 import { faultNote, pill, strange } from './pieces.ts';
-import { toRecord } from './view-route.ts';
+import { toJob, toRecord } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { type Held, Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
@@ -19,21 +19,12 @@ import { ago, count, countedAgo, ENDS, textIn } from './readable.ts';
 
 type Verb = 'requeue' | 'drop';
 
-/** So many as one call takes: those that were previewed by their ids, looked for from a place on. */
-interface Bite {
-  readonly ids: readonly string[];
-  readonly topic: string;
-  readonly after: number;
-}
-
 /** What was tried dry: whatever has died since is none of it. */
 interface Tried {
   readonly verb: Verb;
   readonly topic: string;
-  readonly bites: readonly Bite[];
+  readonly ids: readonly string[];
 }
-
-type Bitten = BulkAnswer & { readonly after: number | null };
 
 /** `samekey-letters`. */
 export class LettersElement extends LitElement {
@@ -46,6 +37,8 @@ export class LettersElement extends LitElement {
     done: { state: true },
     fault: { state: true },
     isRead: { state: true },
+    refused: { state: true },
+    isBeginning: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -91,6 +84,9 @@ export class LettersElement extends LitElement {
   declare fault: unknown;
   /** Whether the letters are those of the topic. */
   declare isRead: boolean;
+  /** Of a job that did not begin. */
+  declare refused: unknown;
+  declare isBeginning: boolean;
   readonly #preview = new Preview<Tried, BulkAnswer>(() => this.requestUpdate());
   #turn = 0;
 
@@ -103,6 +99,8 @@ export class LettersElement extends LitElement {
     this.done = null;
     this.fault = null;
     this.isRead = false;
+    this.refused = null;
+    this.isBeginning = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -110,6 +108,7 @@ export class LettersElement extends LitElement {
     this.chosen = new Set();
     this.letters = [];
     this.isRead = false;
+    this.refused = null;
     this.#forgetTry();
     void this.#read(true);
   }
@@ -220,12 +219,13 @@ export class LettersElement extends LitElement {
       <div class="row">
         ${rights.map(
           (verb) =>
-            html`<button type="button" class=${verb === 'drop' ? 'danger' : ''} ?disabled=${isBusy || isNone} @click=${() => void this.#try(verb)}>
+            html`<button type="button" class=${verb === 'drop' ? 'danger' : ''} ?disabled=${isBusy || isNone || this.isBeginning} @click=${() => void this.#try(verb)}>
               ${verb === 'requeue' ? `Deliver ${what} again` : `Drop ${what}`} …
             </button>`,
         )}
       </div>
-      ${fault === null ? '' : faultNote(fault)}
+      ${chosen === null ? html`<p class="small soft">All of them are a job: a dry run first, which changes nothing.</p>` : ''}
+      ${fault === null ? '' : faultNote(fault)} ${this.refused === null ? '' : faultNote(this.refused)}
       ${isOther ? html`<p>Of ${done.topic === '' ? 'all topics' : strange(done.topic)}:</p>` : ''}
       ${answer === null ? '' : this.#said(answer)}
       ${
@@ -280,7 +280,23 @@ export class LettersElement extends LitElement {
   async #try(verb: Verb): Promise<void> {
     if (!this.#preview.isBusy) this.done = null;
     const { topic, chosen } = this;
-    await this.#preview.look(() => tried(verb, topic, chosen));
+    if (chosen === null) await this.#beginJob(verb, topic);
+    else await this.#preview.look(() => tried(verb, topic, [...chosen]));
+  }
+
+  /** All of a topic may be more than one call takes: a job can be left, and found again. */
+  async #beginJob(verb: Verb, topic: string): Promise<void> {
+    if (this.isBeginning) return;
+    this.isBeginning = true;
+    this.refused = null;
+    try {
+      const job = await ask<BulkJob>('bulk-try', { request: { act: verb }, filter: { topic } });
+      // Somebody may have gone elsewhere; the job is found again there.
+      if (topic === this.topic && this.isConnected) location.hash = toJob(job.id);
+    } catch (error) {
+      if (topic === this.topic) this.refused = error;
+    }
+    this.isBeginning = false;
   }
 
   readonly #onSubmit = async (event: SubmitEvent): Promise<void> => {
@@ -292,38 +308,15 @@ export class LettersElement extends LitElement {
     await this.#read(true);
   };
 
-  /** Bite by bite, so that what has been done is seen when a later one fails. */
-  async #do({ verb, topic, bites }: Tried, reason: string): Promise<void> {
+  async #do({ verb, topic, ids }: Tried, reason: string): Promise<void> {
     this.done = null;
-    for (const bite of bites) {
-      const answer = await ask<Bitten>(verb, { ...bite, reason });
-      this.done = { topic, answer: this.done === null ? answer : joined(this.done.answer, answer) };
-    }
+    this.done = { topic, answer: await ask<BulkAnswer>(verb, { ids, topic, reason }) };
   }
 }
 
 /** What would become of each. */
-async function tried(
-  verb: Verb,
-  topic: string,
-  chosen: ReadonlySet<string> | null,
-): Promise<Held<Tried, BulkAnswer>> {
-  const what = chosen === null ? { all: true, topic } : { ids: [...chosen], topic };
-  const bites: Bite[] = [];
-  let shown: BulkAnswer | null = null;
-  for (let after: number | null = 0; after !== null; ) {
-    const answer: Bitten = await ask(`preview-${verb}`, { ...what, after });
-    shown = shown === null ? answer : joined(shown, answer);
-    const ids = answer.rows.filter(({ end }) => end === 'would').map(({ id }) => id);
-    if (ids.length > 0) bites.push({ ids, topic, after });
-    after = answer.after;
-  }
-  return { request: { verb, topic, bites }, shown: shown ?? { rows: [], counts: {}, more: false } };
-}
-
-function joined(one: BulkAnswer, other: BulkAnswer): BulkAnswer {
-  const counts = { ...one.counts };
-  for (const [end, number] of Object.entries(other.counts))
-    counts[end as BulkRow['end']] = (counts[end as BulkRow['end']] ?? 0) + (number ?? 0);
-  return { rows: [...one.rows, ...other.rows], counts, more: other.more };
+async function tried(verb: Verb, topic: string, chosen: readonly string[]): Promise<Held<Tried, BulkAnswer>> {
+  const shown = await ask<BulkAnswer>(`preview-${verb}`, { ids: chosen, topic });
+  const ids = shown.rows.filter(({ end }) => end === 'would').map(({ id }) => id);
+  return { request: { verb, topic, ids }, shown };
 }
