@@ -23,7 +23,7 @@ export interface Bite {
 }
 
 /** Of one call of the store: what became of each that it was about, by its place. */
-export type Told = (...ended: readonly (readonly [place: number, line: BulkLine])[]) => void;
+type Told = (...ended: readonly (readonly [place: number, line: BulkLine])[]) => void;
 
 /** Who does it, and why. */
 export interface By {

@@ -1,7 +1,7 @@
 /**
  * Dead letters: listed, delivered again or deleted, those that are named at once and all of a topic as a job, which
- * does those that its dry run showed. Each says what became of it. What a store left unsaid is `uncertain`, which is not
- * `failed`: who repeats it blindly delivers twice.
+ * does those that its dry run showed. Each says what became of it. What a store left unsaid is `uncertain`, which is
+ * not `failed`: who repeats it blindly delivers twice.
  */
 
 import { isStoreError } from 'samekey/internals/core/errors';
@@ -21,7 +21,7 @@ const CALL = 100;
 const PAGES_MAX = 40;
 
 /** What is done to them. */
-export type LetterAct = 'requeue' | 'drop';
+type LetterAct = 'requeue' | 'drop';
 
 /** What is asked for. */
 interface Bulk {

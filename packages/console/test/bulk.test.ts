@@ -37,6 +37,8 @@ async function tried(at: Served, asked: object) {
 /** A job over dead letters. */
 const lettersOf = (topic: string, act = 'requeue') => ({ request: { act }, filter: { topic } });
 const queueOf = (store: Store) => (store as Store & { readonly messages: MessageQueue }).messages;
+const deadOf = async (store: Store) =>
+  (await queueOf(store).list({ states: ['dead'], limit: 1_000 })).map(({ id }) => id).toSorted();
 
 for (const kind of kinds()) {
   describe(`many at once: ${kind.name}`, () => {
@@ -271,12 +273,9 @@ for (const kind of kinds()) {
     });
 
     describe('dead letters', () => {
-      const dead = async () =>
-        (await queueOf(store).list({ states: ['dead'], limit: 1_000 })).map(({ id }) => id).toSorted();
-
       it('are tried whole, more than one call takes, and delivered again: those that were shown', async () => {
         await deadLetters(store, 620);
-        const before = await dead();
+        const before = await deadOf(store);
         const { job } = await tried(all, lettersOf('mail'));
         expect(job).toMatchObject({
           phase: 'tried',
@@ -287,11 +286,11 @@ for (const kind of kinds()) {
           looked: 620,
           cut: [],
         });
-        expect([await dead(), await store.audit({ acts: ['requeue'] })]).toEqual([before, []]);
+        expect([await deadOf(store), await store.audit({ acts: ['requeue'] })]).toEqual([before, []]);
         // One is dropped by somebody else, and others die.
         await queueOf(store).drop([before[7] ?? ''], { reason: 'x', actor: null });
         await deadLetters(store, 3);
-        const later = (await dead()).filter((id) => !before.includes(id));
+        const later = (await deadOf(store)).filter((id) => !before.includes(id));
         expect((await all.ask('bulk-do', { id: job.id, reason: 'the mail server is back' })).status).toBe(
           200,
         );
@@ -300,7 +299,7 @@ for (const kind of kinds()) {
         expect(page.lines).toEqual([
           { letter: before[7], scope: '', key: '', end: 'refused', why: 'it has moved on in the meantime' },
         ]);
-        expect(await dead()).toEqual(later);
+        expect(await deadOf(store)).toEqual(later);
         const rows = await store.audit({ acts: ['requeue'], limit: 1_000 });
         expect(rows).toHaveLength(619);
         expect(rows[0]).toMatchObject({ actor: 'alice', reason: 'the mail server is back' });
@@ -333,7 +332,7 @@ for (const kind of kinds()) {
           counts: { done: 100, failed: 100, uncertain: 200, would: 200 },
           fault: expect.stringContaining('3 times in a row'),
         });
-        expect(await dead()).toHaveLength(500);
+        expect(await deadOf(store)).toHaveLength(500);
       });
 
       it('need the right of their act, and are found again by whoever has it', async () => {

@@ -5,6 +5,7 @@ import { client } from './client.mjs';
 import { clientStorage } from './client-storage.mjs';
 import { clientLayers } from './client-layers.mjs';
 import { operatorsPage } from './console.mjs';
+import { operatorsLetters } from './console-letters.mjs';
 import { deploys } from './deploys.mjs';
 import { dialects } from './dialects.mjs';
 import { doors } from './doors.mjs';
@@ -55,6 +56,7 @@ export const AREAS = [
   { name: 'client-storage', mutants: clientStorage },
   { name: 'client-layers', mutants: clientLayers },
   { name: 'console', mutants: operatorsPage },
+  { name: 'console-letters', mutants: operatorsLetters },
   { name: 'explainer', mutants: explainer },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },

@@ -5,6 +5,22 @@ const CONTRACT = ['stores/sqlite.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const sqlite = [
   {
+    name: 'sqlite-dead-letters-by-a-walk-through-the-queue',
+    file: 'stores/sqlite/message-rows.ts',
+    find: "states.length === 1 && states[0] === 'dead'",
+    put: 'states.length === 0',
+    tests: ['packages/console/test/plans-sqlite.test.ts'],
+    breaks: 'A page of dead letters reads the whole queue on the event loop, and requests wait for it.',
+  },
+  {
+    name: 'sqlite-dead-letters-of-every-record',
+    file: 'stores/sqlite/message-rows.ts',
+    find: "AND id >= ''${ofOwner})`",
+    put: "AND (id >= ''${ofOwner} OR 1))`",
+    tests: ['packages/console/test/plans-sqlite.test.ts'],
+    breaks: 'A record is shown with the dead letters of others.',
+  },
+  {
     name: 'references-not-written-on-sqlite',
     file: 'stores/sqlite/records.ts',
     find: "if (reference !== undefined && results[i]?.kind === 'applied') referring.put(owner, reference);",

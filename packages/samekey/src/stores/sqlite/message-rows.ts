@@ -68,15 +68,17 @@ export function createMessageRows(connection: Connection): MessageRows {
       const states = [...new Set(request.states ?? MESSAGE_STATES)];
       const limit = listLimit(request);
       const { topic, owner } = request;
-      const conditions = [
-        `place > ? AND state IN (${states.map(() => '?').join(', ')})`,
-        ...(topic === undefined ? [] : ['topic = ?']),
-        ...(owner === undefined ? [] : ['scope = ? AND key = ?']),
-      ];
+      const ofOwner = owner === undefined ? '' : ' AND scope = ? AND key = ?';
+      // By the small index of dead ones: the queue beside them may be long, and SQLite is read on the event loop.
+      const isDead = states.length === 1 && states[0] === 'dead';
+      const wanted = isDead
+        ? `place IN (SELECT place FROM samekey_messages WHERE state = ? AND state = 'dead' AND id >= ''${ofOwner})`
+        : `state IN (${states.map(() => '?').join(', ')})${ofOwner}`;
+      const conditions = ['place > ?', wanted, ...(topic === undefined ? [] : ['topic = ?'])];
       const text = `${SELECT} WHERE ${conditions.join(' AND ')} ORDER BY place LIMIT ?`;
       const filters = [
-        ...(topic === undefined ? [] : [topic]),
         ...(owner === undefined ? [] : [owner.scope, owner.key]),
+        ...(topic === undefined ? [] : [topic]),
       ];
       return connection.all(text, request.after ?? 0, ...states, ...filters, limit).map(rowOf);
     },
