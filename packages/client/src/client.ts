@@ -33,6 +33,8 @@ export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard
 
 /** A client. */
 export interface Client {
+  /** Whose operations these are. */
+  readonly subject: string;
   /** The operation of a name. Throws `OptionsError`. */
   operation(name: string, options?: OperationOptions): ClientOperation;
   /**
@@ -82,6 +84,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
+    subject: settings.subject,
     operation: (name, operationOptions = {}) => createOperation(settings, name, operationOptions),
     async resume({ operations } = {}) {
       const found: Iterable<readonly [string, Found | null]> =

@@ -3,6 +3,7 @@
 const SRC = 'packages/client/src';
 const OUTCOME = ['client/outcome.test.ts'];
 const CLIENT = ['client/client.test.ts'];
+const INTENT = ['client/intent.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const client = [
@@ -280,18 +281,50 @@ export const client = [
   },
   {
     name: 'client-react-never-looks-again',
-    file: `${SRC}/wrap/react.ts`,
-    find: "          if (now.why === 'age-unknown') await look();\n",
+    file: `${SRC}/intent.ts`,
+    find: "      if (result.why === 'age-unknown') await this.#look();\n",
     put: '',
     tests: ['client/react.test.ts'],
     breaks: 'Who is told that only going on sends it has nothing to go on with until a reload.',
   },
   {
-    name: 'client-react-shows-another-intent',
-    file: `${SRC}/wrap/react.ts`,
-    find: '(next) => set((before) => (isOurs(before) ? { ...before, ...next(before) } : before)),',
-    put: '(next) => set((before) => ({ ...before, ...next(before) })),',
-    tests: ['client/react.test.ts'],
+    name: 'client-intents-are-one',
+    file: `${SRC}/intent.ts`,
+    find: 'all.get(name) ?? new Shared(client, name)',
+    put: '[...all.values()][0] ?? new Shared(client, name)',
+    tests: INTENT,
     breaks: 'Invoice B is shown as paid by the answer of A (F132).',
+  },
+  {
+    name: 'client-intents-of-all-users',
+    file: `${SRC}/intent.ts`,
+    find: 'JSON.stringify([this.#client.subject, this.#name])',
+    put: 'JSON.stringify([this.#name])',
+    tests: INTENT,
+    breaks: "Bob's tab shows what became of Alice's payment (F84).",
+  },
+  {
+    name: 'client-intents-tell-answers',
+    file: `${SRC}/intent.ts`,
+    find: 'const bare = { ...result, key: null, response: null };',
+    put: 'const bare = { ...result, key: null, response: null, ...(result.key && { key: result.key }) };',
+    tests: INTENT,
+    breaks: 'A key is told to every script of the origin that listens.',
+  },
+  {
+    name: 'client-intents-do-not-ask',
+    file: `${SRC}/intent.ts`,
+    find: "      if (running > 0) this.#tell({ is: 'running' });\n",
+    put: '',
+    tests: INTENT,
+    breaks: 'A tab that is opened while another one pays offers to go on with it.',
+  },
+  {
+    name: 'client-intents-show-a-stale-look',
+    file: `${SRC}/intent.ts`,
+    find: 'mine === this.#looks ? { open, hasLooked: true } : { hasLooked: true }',
+    put: '{ open, hasLooked: true }',
+    tests: INTENT,
+    breaks: 'What is paid is shown as left open, because the store was read in the middle of the call.',
   },
 ];

@@ -65,6 +65,7 @@ import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
 import { bestPending } from '../../../client/src/browser/index.ts';
 import { createClient } from '../../../client/src/index.ts';
+import { intentOf } from '../../../client/src/intent.ts';
 import { memoryPending } from '../../../client/src/memory.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
@@ -267,6 +268,11 @@ const ROWS: readonly Row[] = [
   ['ClientOptions', { pending: memoryPending(), subject: 'alice', triesMax: 1 }, createClient],
   ['BestPendingOptions', { name: 'shop' }, bestPending],
   [
+    'IntentOptions',
+    { whenDone: 'same' },
+    (own: never) => intentOf(createClient({ pending: memoryPending(), subject: 'alice' }), 'pay', own),
+  ],
+  [
     'OperationOptions',
     { whenDone: 'same' },
     (own: never) => createClient({ pending: memoryPending(), subject: 'alice' }).operation('pay', own),
@@ -350,7 +356,12 @@ function* misspelt(value: unknown, path = ''): Generator<readonly [path: string,
 
 const NO_OPTIONS: ReadonlySet<string> = new Set(['client', 'subscriber', 'database', 'samekey', 'pending']);
 
-const OF_CLIENT: ReadonlySet<string> = new Set(['ClientOptions', 'OperationOptions', 'BestPendingOptions']);
+const OF_CLIENT: ReadonlySet<string> = new Set([
+  'ClientOptions',
+  'OperationOptions',
+  'BestPendingOptions',
+  'IntentOptions',
+]);
 
 describe('a misspelt option', () => {
   for (const [type, sample, ...takes] of ROWS) {
