@@ -327,4 +327,12 @@ export const client = [
     tests: INTENT,
     breaks: 'What is paid is shown as left open, because the store was read in the middle of the call.',
   },
+  {
+    name: 'client-intents-are-left-in-silence',
+    file: `${SRC}/intent.ts`,
+    find: "    if (this.#facts.running > 0) this.#tell({ is: 'ended' });\n",
+    put: '',
+    tests: INTENT,
+    breaks: 'A tab that was closed in the middle of a call keeps the others waiting.',
+  },
 ];

@@ -182,6 +182,31 @@ describe('another tab', () => {
     expect(server.posts).toBe(1);
   });
 
+  it('that is left in the middle says so: what it has left is asked about, and its channel is closed', async () => {
+    const server = new Server();
+    const pending = memoryPending();
+    const events = new EventTarget();
+    vi.stubGlobal('addEventListener', events.addEventListener.bind(events));
+    vi.stubGlobal('removeEventListener', events.removeEventListener.bind(events));
+    const here = intentOf(tabOf({ pending, fetch: server.fetch }), 'pay');
+    shown(here);
+    await shows(here, 'idle');
+    vi.unstubAllGlobals();
+    const there = intentOf(tabOf({ pending, fetch: server.fetch }), 'pay');
+    shown(there);
+    await shows(there, 'idle');
+    const call = here.run(URL_OF_SHOP, five);
+    await server.begun(1);
+    await shows(there, 'waiting');
+    events.dispatchEvent(new Event('pagehide'));
+    await shows(there, 'open');
+    // From the back/forward cache: what became of it is known there.
+    server.waiting[0]?.(paid());
+    await call;
+    events.dispatchEvent(new Event('pageshow'));
+    await shows(here, 'done');
+  });
+
   it('that meant it again shows nothing of the earlier one any more', async () => {
     const server = new Server();
     const pending = memoryPending();
