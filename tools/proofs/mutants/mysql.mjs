@@ -9,6 +9,22 @@ const CLOCKS = on('server clocks that are set');
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const mysql = [
   {
+    name: 'mysql-dead-letters-by-a-walk-through-the-queue',
+    file: 'stores/mysql/messages.ts',
+    find: "if (states.every((state) => state === 'dead') && topic === undefined)",
+    put: 'if (states.length === 0 && topic === undefined)',
+    tests: ['packages/console/test/plans-mysql.test.ts'],
+    breaks: 'A page of ten dead letters, and each look at a record, reads a queue of a million messages.',
+  },
+  {
+    name: 'mysql-key-of-a-caller-by-a-walk-through-all',
+    file: 'stores/mysql/operator.ts',
+    find: 'request.caller !== undefined && request.key !== undefined',
+    put: 'request.caller === undefined && request.key !== undefined && request.states === null',
+    tests: ['packages/console/test/plans-mysql.test.ts'],
+    breaks: 'Who looks for the key of a customer reads every record there is.',
+  },
+  {
     name: 'mysql-clock-believed-at-once',
     file: 'stores/mysql/tables.ts',
     find: 'THEN ${clock} ELSE ${bound} END)',
