@@ -1,11 +1,11 @@
-/** `npm run bench -- <new-keys | golden | replays | stores | tiered | reap | in-process | listening>`; see README.md. */
+/** `npm run bench -- <new-keys | golden | replays | stores | tiered | reap | in-process | doors | listening>`; see README.md. */
 import { parseArgs } from 'node:util';
 
 /** Of each workload over HTTP. */
 const CONNECTIONS = { 'new-keys': '1,16,64,256', golden: '1,64', replays: '64' };
 
 const [, , workload = '', ...rest] = process.argv;
-if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
+if (['in-process', 'doors', 'listening', 'reap', 'tiered'].includes(workload)) {
   process.argv.splice(2, 1);
   await import(`./${workload}.mjs`);
 } else if (workload === 'stores') {
@@ -71,7 +71,7 @@ if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
   });
 } else {
   console.error(
-    'npm run bench -- new-keys | golden | replays | stores | tiered | reap | in-process | listening   (see bench/README.md)',
+    'npm run bench -- new-keys | golden | replays | stores | tiered | reap | in-process | doors | listening   (see bench/README.md)',
   );
   process.exitCode = 2;
 }
