@@ -335,4 +335,12 @@ export const client = [
     tests: INTENT,
     breaks: 'A tab that was closed in the middle of a call keeps the others waiting.',
   },
+  {
+    name: 'client-files-of-any-version',
+    file: `${SRC}/node/file.ts`,
+    find: 'Math.max(numbers.get(prefix) ?? 0, Number(number))',
+    put: 'Math.min(numbers.get(prefix) ?? Infinity, Number(number))',
+    tests: ['client/file.test.ts'],
+    breaks: 'After a crash what is done is listed as open.',
+  },
 ];

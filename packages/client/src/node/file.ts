@@ -23,6 +23,9 @@ interface Version {
 /** Readers that find a version deleted under them look again, so often at most. */
 const TURNS_MAX = 50;
 
+/** Files that are read at once. */
+const LANES = 32;
+
 /** Keeps pending operations in the folder `path`, which is made if it is missing, readable by its owner only. */
 export function filePending(path: string): PendingStore {
   async function versions(prefix: string): Promise<number[]> {
@@ -37,13 +40,17 @@ export function filePending(path: string): PendingStore {
       .toSorted((a, b) => a - b);
   }
 
+  async function read(prefix: string, number: number): Promise<Version> {
+    const text = await readFile(join(path, `${prefix}.${number}`), 'utf8');
+    return { number, ...(JSON.parse(text) as { name: string; text: string | null }) };
+  }
+
   async function newest(prefix: string): Promise<Version | null> {
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       const number = (await versions(prefix)).at(-1);
       if (number === undefined) return null;
       try {
-        const text = await readFile(join(path, `${prefix}.${number}`), 'utf8');
-        return { number, ...(JSON.parse(text) as { name: string; text: string | null }) };
+        return await read(prefix, number);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
@@ -96,15 +103,23 @@ export function filePending(path: string): PendingStore {
     },
     async rows(start) {
       const files = await readdir(path).catch(() => []);
-      const prefixes = new Set(
-        files.filter((name) => /^[0-9a-f]{32}\.\d+$/.test(name)).map((name) => name.slice(0, 32)),
-      );
-      const found = await Promise.all([...prefixes].map(newest));
-      return found.flatMap((version) =>
-        version === null || version.text === null || !version.name.startsWith(start)
-          ? []
-          : [[version.name, version.text] as const],
-      );
+      const numbers = new Map<string, number>();
+      for (const file of files) {
+        const [, prefix = '', number = ''] = /^([0-9a-f]{32})\.(\d+)$/.exec(file) ?? [];
+        if (prefix !== '') numbers.set(prefix, Math.max(numbers.get(prefix) ?? 0, Number(number)));
+      }
+      const rows: [name: string, text: string][] = [];
+      const left = numbers.entries();
+      // One listing for all, and so many files at once: a folder of thousands is read in seconds, in little memory.
+      const lane = async (): Promise<void> => {
+        for (const [prefix, number] of left) {
+          const version = await read(prefix, number).catch(() => newest(prefix));
+          if (version?.name.startsWith(start) && version.text !== null)
+            rows.push([version.name, version.text]);
+        }
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+      return rows;
     },
   };
 }

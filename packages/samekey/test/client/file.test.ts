@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,6 +64,19 @@ it('what is deleted is absent, can be made again, and leaves one small file', as
   expect(await store.read('pay')).toBeNull();
   expect(await namesOf(store)).toEqual([]);
   expect(readdirSync(folder)).toHaveLength(1);
+});
+
+it('many are listed at once, each by its newest version, though a crash has left an older one', async () => {
+  const store = filePending(folder);
+  const names = Array.from({ length: 60 }, (_, at) => `pay-${at}`);
+  for (const name of names) await store.swap(name, null, 'old');
+  const older = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))] as const);
+  for (const name of names) await store.swap(name, 'old', `new ${name}`);
+  for (const [file, bytes] of older) writeFileSync(join(folder, file), bytes);
+  const rows = await store.rows('pay-');
+  expect(new Map(rows)).toEqual(new Map(names.map((name) => [name, `new ${name}`])));
+  expect(rows).toHaveLength(60);
+  expect(await store.rows('pay-5')).toHaveLength(11);
 });
 
 it('nobody else on the machine can read what is kept', async () => {
