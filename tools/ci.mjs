@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { buildFolder } from './lib/files.mjs';
-import { LOOSE_ERRORS } from './lib/loose-errors.mjs';
+import { isDeath, LOOSE_ERRORS } from './lib/loose-errors.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { binOf } from './lib/run.mjs';
 
@@ -18,7 +18,8 @@ import { binOf } from './lib/run.mjs';
  * @property {string[]} command
  * @property {number} timeMaxMs a child that hangs must not hang the run
  * @property {() => Counts} [count] reads the step's own counts; without it the step is one check
- * @typedef {{ passed: number, failed: number, skipped: string[], failures: string[], slowest: string[] }} Counts
+ * @property {(files: readonly string[]) => Step} [again] what runs those files of tests anew whose process died
+ * @typedef {{ passed: number, failed: number, skipped: string[], failures: string[], slowest: string[], died: string[] }} Counts
  * @typedef {{ name: string, ok: boolean, seconds: number, counts: Counts }} Result
  */
 
@@ -32,7 +33,7 @@ const TOLD_MAX = 600;
 const TAIL_LINES_MAX = 12;
 
 /** @type {Counts} */
-const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [] };
+const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [], died: [] };
 
 /** @param {string} script */
 const tool = (script) => [process.execPath, join('tools', script)];
@@ -80,10 +81,6 @@ const NODE_24 = ['npx', '--yes', '--package', 'node@24', '--', 'node'];
 
 /** @returns {Step[]} */
 function waysIn() {
-  const json = join(buildFolder(ROOT, 'ci'), 'vitest.json');
-  const loose = join(buildFolder(ROOT, 'ci'), 'loose-errors.json');
-  for (const file of [json, loose]) rmSync(file, { force: true });
-  process.env[LOOSE_ERRORS] = loose;
   return [
     { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
     { name: 'verify', command: tool('verify-demo.mjs'), timeMaxMs: 3 * MINUTE_MS },
@@ -100,23 +97,30 @@ function waysIn() {
       command: [...tool('proofs/mutants.mjs'), '--draw', '6'],
       timeMaxMs: 10 * MINUTE_MS,
     },
-    {
-      name: 'tests',
-      // Most tests wait for a database or a claim: two at once take half the time on two cores.
-      command: [
-        'npm',
-        'test',
-        '--',
-        '--maxWorkers=2',
-        '--reporter=default',
-        '--reporter=json',
-        '--reporter=./tools/lib/loose-errors.mjs',
-        `--outputFile.json=${json}`,
-      ],
-      timeMaxMs: 70 * MINUTE_MS,
-      count: () => countTests(textOf(json), textOf(loose)),
-    },
+    tests([]),
   ];
+}
+
+/**
+ * The tests, all or those of the files.
+ * @param {readonly string[]} files
+ * @returns {Step}
+ */
+function tests(files) {
+  const json = join(buildFolder(ROOT, 'ci'), 'vitest.json');
+  const loose = join(buildFolder(ROOT, 'ci'), 'loose-errors.json');
+  for (const file of [json, loose]) rmSync(file, { force: true });
+  process.env[LOOSE_ERRORS] = loose;
+  const reporters = ['default', 'json', './tools/lib/loose-errors.mjs'].map((name) => `--reporter=${name}`);
+  // Most tests wait for a database or a claim: two at once take half the time on two cores.
+  const options = ['--maxWorkers=2', ...reporters, `--outputFile.json=${json}`];
+  return {
+    name: 'tests',
+    command: ['npm', 'test', '--', ...options, ...files],
+    timeMaxMs: 70 * MINUTE_MS,
+    count: () => countTests(textOf(json), textOf(loose)),
+    ...(files.length === 0 && { again: tests }),
+  };
 }
 
 /** @param {string} file */
@@ -138,19 +142,26 @@ export function countTests(text, looseText) {
   /** @type {{ testResults: { name: string, status: string, message?: string, startTime?: number, endTime?: number, assertionResults: { status: string, fullName: string, failureMessages?: string[] }[] }[] }} */
   const report = JSON.parse(text);
   /** @type {Counts} */
-  const counts = { ...NOTHING, skipped: [], failures: [] };
+  const counts = { ...NOTHING, skipped: [], failures: [], died: [] };
   /** @type {{ name: string, seconds: number }[]} */
   const files = [];
   for (const file of report.testResults) {
     const name = relative(ROOT, file.name);
     const failedBefore = counts.failed;
     let skipped = 0;
+    let open = 0;
     for (const { status, fullName, failureMessages } of file.assertionResults) {
       if (status === 'passed') counts.passed++;
       else if (status === 'failed') {
         counts.failed++;
         counts.failures.push(`${name}: ${fullName}: ${firstLines(failureMessages?.[0])}`);
-      } else skipped++;
+      } else if (status === 'pending') open++;
+      else skipped++;
+    }
+    if (open > 0) {
+      counts.failed++;
+      counts.died.push(name);
+      counts.failures.push(`${name}: ${open} of its tests never ended: its process died`);
     }
     if (skipped > 0) counts.skipped.push(`${name}: ${skipped} of ${file.assertionResults.length}`);
     if (file.status === 'failed' && counts.failed === failedBefore) {
@@ -160,7 +171,8 @@ export function countTests(text, looseText) {
     files.push({ name, seconds: ((file.endTime ?? 0) - (file.startTime ?? 0)) / 1000 });
   }
   /** @type {string[]} */
-  const loose = JSON.parse(looseText ?? '[]');
+  const all = JSON.parse(looseText ?? '[]');
+  const loose = all.filter((line) => counts.died.length === 0 || !isDeath(line));
   counts.failed += loose.length;
   counts.failures.push(...loose.map((line) => line.slice(0, TOLD_MAX)));
   files.sort((one, other) => other.seconds - one.seconds);
@@ -238,18 +250,35 @@ export async function runStep(step) {
     });
     child.once('close', (status) => finish(status ?? 1));
   });
-  const counts = step.count?.() ?? { ...NOTHING, passed: code === 0 ? 1 : 0 };
+  const first = step.count?.() ?? { ...NOTHING, passed: code === 0 ? 1 : 0 };
   // A run that failed without a failed test (an unhandled rejection, a crash) has failed all the same.
-  if (code !== 0 && counts.failed === 0) {
-    counts.failed = 1;
-    counts.failures = [
-      ...counts.failures,
-      `${step.name} ended with ${code}, and said last:`,
-      ...tail.lines(),
-    ];
+  if (code !== 0 && first.failed === 0) {
+    first.failed = 1;
+    first.failures = [...first.failures, `${step.name} ended with ${code}, and said last:`, ...tail.lines()];
   }
+  const counts = await withSecondRun(step, first);
   const seconds = (performance.now() - startedAt) / 1000;
   return { name: step.name, ok: counts.failed === 0, seconds, counts };
+}
+
+/**
+ * Where nothing failed but that processes of tests died, which may be the machine's doing, their files run a second time, and the summary
+ * says so. A file whose process dies twice has failed.
+ * @param {Step} step
+ * @param {Counts} counts
+ * @returns {Promise<Counts>}
+ */
+async function withSecondRun({ again }, counts) {
+  const { died, failed } = counts;
+  if (again === undefined || died.length === 0 || failed > died.length) return counts;
+  const { counts: second } = await runStep(again(died));
+  return {
+    ...counts,
+    passed: counts.passed + second.passed,
+    failed: second.failed,
+    failures: second.failures,
+    died,
+  };
 }
 
 /** @param {string[]} args */
@@ -262,6 +291,9 @@ async function main(args) {
   const skipped = results.flatMap((result) => result.counts.skipped);
   if (skipped.length > 0) console.log('\n=== SKIPPED, and so not proven by this run (tests of a file)');
   for (const name of skipped) console.log(`SKIPPED  ${name}`);
+  const died = results.flatMap((result) => result.counts.died);
+  if (died.length > 0) console.log('\n=== RAN TWICE: the process of these tests died the first time');
+  for (const name of died) console.log(`RAN TWICE  ${name}`);
   const slowest = results.flatMap((result) => result.counts.slowest);
   if (slowest.length > 0) console.log('\n=== the slowest files of tests');
   for (const name of slowest) console.log(name);

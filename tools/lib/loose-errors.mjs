@@ -10,7 +10,7 @@ export const LOOSE_ERRORS = 'SAMEKEY_LOOSE_ERRORS';
 
 /**
  * What vitest knows of an error outside of tests.
- * @typedef {{ type?: unknown, name?: string, message: string, stack?: string, VITEST_TEST_PATH?: unknown, VITEST_TEST_NAME?: unknown }} LooseError
+ * @typedef {{ type?: unknown, name?: string, message: string, stack?: string, VITEST_TEST_PATH?: unknown, VITEST_TEST_NAME?: unknown, cause?: { message?: unknown } }} LooseError
  */
 
 /**
@@ -18,15 +18,21 @@ export const LOOSE_ERRORS = 'SAMEKEY_LOOSE_ERRORS';
  * @param {LooseError} error
  */
 export function lineOf(error) {
-  const { type, name, message, stack, VITEST_TEST_PATH: path, VITEST_TEST_NAME: test } = error;
+  const { type, name, message, stack, cause, VITEST_TEST_PATH: path, VITEST_TEST_NAME: test } = error;
   const at = stack?.split('\n').find((line) => /^\s+at .*(?:packages|tools|examples)\//.test(line));
   const during = [typeof path === 'string' ? relative(ROOT, path) : undefined, test].filter(Boolean);
   return [
     typeof type === 'string' ? type : 'Unhandled Error',
     ...(during.length > 0 ? [`while ${during.join(' > ')} ran`] : []),
     `${name ?? 'Error'}: ${message.split('\n').slice(0, 3).join(' · ')}`,
+    ...(typeof cause?.message === 'string' ? [cause.message] : []),
     ...(at === undefined ? [] : [at.trim().replaceAll(ROOT, '.')]),
   ].join(': ');
+}
+
+/** Whether it only says that a process of tests has died: then tests of a file have not ended, which the report shows. */
+export function isDeath(/** @type {string} */ line) {
+  return line.includes('[vitest-pool]');
 }
 
 export default class LooseErrors {

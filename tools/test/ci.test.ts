@@ -50,6 +50,7 @@ describe('ci', () => {
       skipped: ['a.test.ts: 2 of 4'],
       failures: ['a.test.ts: two: expected 1 to be 2', 'b.test.ts: no such module'],
       slowest: ['7 s  b.test.ts', '2 s  a.test.ts'],
+      died: [],
     });
   });
 
@@ -95,6 +96,54 @@ describe('ci', () => {
     }
   });
 
+  it('a file whose process died has failed, whatever its other tests did, and is named once', () => {
+    const died = {
+      name: file('a.test.ts'),
+      status: 'passed',
+      startTime: 0,
+      endTime: 0,
+      assertionResults: [
+        { status: 'passed', fullName: 'one' },
+        { status: 'pending', fullName: 'two' },
+      ],
+    };
+    const line = lineOf({
+      type: 'Unhandled Error',
+      message: '[vitest-pool]: Worker forks emitted error.',
+      cause: { message: 'Worker exited unexpectedly' },
+    });
+    expect(line).toMatch(/Worker exited unexpectedly/);
+    const report = JSON.stringify({ testResults: [died] });
+    expect(countTests(report, JSON.stringify([line]))).toMatchObject({
+      passed: 1,
+      failed: 1,
+      died: ['a.test.ts'],
+      failures: ['a.test.ts: 1 of its tests never ended: its process died'],
+    });
+    expect(countTests(report, JSON.stringify([line, 'Unhandled Rejection: x']))).toMatchObject({ failed: 2 });
+  });
+
+  it.each([
+    ['passes the second time', 1, 0, { passed: 5, failed: 0, died: ['a.test.ts'] }],
+    ['dies again', 0, 1, { passed: 4, failed: 1, died: ['a.test.ts'] }],
+  ])('where only a process died its file runs again, once: %s', async (_, passed, failed, expected) => {
+    const ran: string[] = [];
+    const counts = { passed: 4, failed: 1, skipped: [], failures: ['x'], slowest: [], died: ['a.test.ts'] };
+    const again = (files: readonly string[]) => {
+      ran.push(...files);
+      return { ...step(failed), count: () => ({ ...counts, passed, failed, died: [] }) };
+    };
+    const result = await runStep({ ...step(1), count: () => counts, again });
+    expect(result).toMatchObject({ ok: failed === 0, counts: expected });
+    expect(ran).toEqual(['a.test.ts']);
+  });
+
+  it('a test that failed beside a process that died is not run again', async () => {
+    const counts = { passed: 4, failed: 2, skipped: [], failures: ['x'], slowest: [], died: ['a.test.ts'] };
+    const again = () => expect.fail('it ran again');
+    expect((await runStep({ ...step(1), count: () => counts, again })).ok).toBe(false);
+  });
+
   it('a run that left no report has failed', () => {
     expect(countTests(undefined)).toMatchObject({
       passed: 0,
@@ -108,7 +157,7 @@ describe('ci', () => {
     expect((await runStep(step(3))).counts).toMatchObject({ passed: 0, failed: 1 });
     const counted = {
       ...step(1),
-      count: () => ({ passed: 5, failed: 0, skipped: [], failures: [], slowest: [] }),
+      count: () => ({ passed: 5, failed: 0, skipped: [], failures: [], slowest: [], died: [] }),
     };
     expect((await runStep(counted)).counts).toMatchObject({ passed: 5, failed: 1 });
     const talks = [
