@@ -57,7 +57,7 @@ export function oneWriterTests(test: AddTest): void {
   });
 
   // F63: who waits for the one connection is renewed between the others' transactions, and nobody takes over.
-  test('twenty at once take turns for longer than a claim lasts, and all commit at the first try', async (t) => {
+  test('eight at once take turns for longer than a claim lasts, and all commit at the first try', async (t) => {
     const claimTtlMs = 600;
     const { samekey } = t.instance({ claimTtlMs });
     const startedAt = performance.now();
@@ -65,19 +65,19 @@ export function oneWriterTests(test: AddTest): void {
       name: 'order',
       async run(n: number, attempt) {
         await t.insert(attempt.tx, `o-${n}`, n);
-        await new Promise((resolve) => setTimeout(resolve, (2 * claimTtlMs) / 20));
+        await new Promise((resolve) => setTimeout(resolve, (2 * claimTtlMs) / 8));
         assert.equal(attempt.number, 1);
         return n;
       },
     });
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => order.run({ scope: ['t'], key: `k-${n}`, input: n })),
+      Array.from({ length: 8 }, (_, n) => order.run({ scope: ['t'], key: `k-${n}`, input: n })),
     );
     assert.deepEqual(
       outcomes.map(valueOf),
-      Array.from({ length: 20 }, (_, n) => n),
+      Array.from({ length: 8 }, (_, n) => n),
     );
-    assert.equal(await t.count(), 20);
+    assert.equal(await t.count(), 8);
     assert.ok(performance.now() - startedAt > claimTtlMs);
   });
 

@@ -22,6 +22,8 @@ export const expiry: Scenario = {
     const intent = probe.intent();
     const startedAt = performance.now();
     const replay = await probe.replayed(intent);
+    // At the latest now the key's time has begun: a slow first answer is not held against the service.
+    const answeredAt = performance.now();
     await pause(expiresMs * 0.6 - (performance.now() - startedAt));
     const early = await probe.retry(intent, replay, {});
     // The key's time was over before the answer came: whether the service forgot it before, nobody can tell.
@@ -34,7 +36,7 @@ export const expiry: Scenario = {
         `forgotten before ${expiresMs} ms were over`,
         'A retry that comes later, but within the promised time, is charged again.',
       );
-    await pause(expiresMs + SLACK_MS - (performance.now() - startedAt));
+    await pause(expiresMs + SLACK_MS - (performance.now() - answeredAt));
     const { retry: late, isReplay } = await probe.retry(intent, replay, {});
     if (!isSuccess(late)) return held(`after its time: ${late.status}`);
     if (!probe.isMarked(late) && !isReplay) return held('after its time it is a new key');
