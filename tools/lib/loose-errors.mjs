@@ -10,7 +10,14 @@ export const LOOSE_ERRORS = 'SAMEKEY_LOOSE_ERRORS';
 
 /**
  * What vitest knows of an error outside of tests.
- * @typedef {{ type?: unknown, name?: string, message: string, stack?: string, VITEST_TEST_PATH?: unknown, VITEST_TEST_NAME?: unknown, cause?: { message?: unknown } }} LooseError
+ * @typedef {object} LooseError
+ * @property {unknown} [type]
+ * @property {string} [name]
+ * @property {string} message
+ * @property {string} [stack]
+ * @property {unknown} [VITEST_TEST_PATH]
+ * @property {unknown} [VITEST_TEST_NAME]
+ * @property {{ message?: unknown }} [cause]
  */
 
 /**

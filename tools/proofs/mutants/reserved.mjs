@@ -19,6 +19,15 @@ export const reserved = [
     breaks: 'Somebody was first, and the work of both is committed.',
   },
   {
+    name: 'reserved-key-with-a-backslash-is-plain',
+    file: 'stores/postgres/within/reserve.ts',
+    find: 'const PLAIN = /^[\\w |/.:@+=,~-]*$/;',
+    put: "const PLAIN = /^[^']*$/;",
+    tests: ['packages/samekey/test/tx/pg-opening.test.ts'],
+    only: 'whatever the session makes of backslashes',
+    breaks: 'A key with a backslash reserves another one, or ends the text early and is run as SQL.',
+  },
+  {
     name: 'reserved-without-lock',
     file: 'stores/postgres/within/reserve-statements.ts',
     find: 'CASE WHEN q.told THEN pg_try_advisory_xact_lock(q.id) ELSE false END AS free',

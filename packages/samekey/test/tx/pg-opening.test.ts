@@ -171,6 +171,26 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
       expect(rows).toEqual([{ key: odd, attempt: 1 }]);
     });
 
+    it('say any key as it is, whatever the session makes of backslashes', async () => {
+      await using t = await setUp({}, undefined, 'in-transaction');
+      await fill(t.pool, 2_000);
+      for (const name of ['warm', 'warmer']) await t.warm(name);
+      await t.pool.query("SET standard_conforming_strings = off; SET backslash_quote = 'on'");
+      const keys = ['plain_key |/.:@+=,~-9', "'", "''", '\\', "\\'); --", 'a b', '$1'];
+      t.sent.length = 0;
+      for (const key of keys)
+        expect(await t.run(key, async () => undefined)).toMatchObject({ kind: 'executed' });
+      const { rows } = await t.pool.query('SELECT key FROM samekey_records WHERE key = ANY($1)', [keys]);
+      expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(keys));
+      const said = t.sent.filter((text) => text.includes('EXECUTE'));
+      expect(said.filter((text) => text.includes(`'plain_key |/.:@+=,~-9'`))).toHaveLength(1);
+      // One that was refused would be rolled back, and claimed.
+      expect(t.sent.filter((text) => /^(?:BEGIN|ROLLBACK)/.test(text))).toEqual(said);
+      expect(said).toHaveLength(keys.length);
+      for (const key of keys)
+        expect(await t.run(key, async () => undefined)).toMatchObject({ kind: 'replay' });
+    });
+
     it('reserve in a session that has forgotten its names, and behind a pooler, by themselves', async () => {
       for (const greeted of [undefined, 1]) {
         await using t = await setUp({}, greeted, 'in-transaction');

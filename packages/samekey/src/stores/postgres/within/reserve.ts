@@ -80,7 +80,11 @@ function isSet(flag: unknown): boolean {
   return number(flag) === 1;
 }
 
-/** A text as SQL of digits alone: no setting of the session reads it another way. */
+/** Nothing that a setting of the session, or its encoding, reads another way: no quote, no backslash, ASCII alone. */
+const PLAIN = /^[\w |/.:@+=,~-]*$/;
+
+/** A text as SQL; one that is not plain as digits alone. */
 function literal(text: string): string {
+  if (PLAIN.test(text)) return `'${text}'`;
   return `convert_from(decode('${Buffer.from(text, 'utf8').toString('hex')}', 'hex'), 'UTF8')`;
 }
