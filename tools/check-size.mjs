@@ -86,7 +86,7 @@ export async function checkSize(root, limits = LIMITS) {
 const WEIGHTS = {
   'packages/samekey': { files: 1_100, kilobytes: 2_000 },
   // With an entry of its own for what is rare, so that the core need not hold it.
-  'packages/client': { files: 80, kilobytes: 105 },
+  'packages/client': { files: 80, kilobytes: 110 },
   'packages/testing': { files: 250, kilobytes: 900 },
   // With its page, which is one script.
   'packages/console': { files: 60, kilobytes: 200 },

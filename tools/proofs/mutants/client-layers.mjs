@@ -7,6 +7,15 @@ const LAYERS = ['client/layers.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const clientLayers = [
   {
+    name: 'client-layers-any-json-is-a-head',
+    file: `${SRC}/browser/best-pending.ts`,
+    find: 'return Array.isArray(head) && head[1] > 0 ? head : null;',
+    put: 'return head;',
+    tests: LAYERS,
+    breaks:
+      'A text that reads as JSON and is none of ours holds its name for ever, or is paid over without a word.',
+  },
+  {
     name: 'client-a-fallback-forgets',
     file: `${SRC}/browser/best-pending.ts`,
     find: "layer.keptIn === 'memory' ? texts[0] : texts[1];",

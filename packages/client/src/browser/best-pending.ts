@@ -259,13 +259,18 @@ function isAfter(one: Stamp, other: Stamp): boolean {
 /** A text without a head is of a store that was used alone. */
 function numbered(held: string): Numbered {
   const at = held.indexOf('\n');
-  let head: Head = ['', 0];
-  try {
-    head = JSON.parse(held.slice(0, at)) as Head;
-  } catch {
-    // Its text is all of it.
-  }
-  const [chain, number, ...over] = head;
-  const text = held.slice(at + 1);
+  const head = headOf(held.slice(0, at));
+  const [chain, number, ...over] = head ?? ['', 0];
+  const text = head ? held.slice(at + 1) : held;
   return { chain, number, over, text, row: readRow(text) };
+}
+
+/** Null for what is none, whatever it reads as. */
+function headOf(text: string): Head | null {
+  try {
+    const head = JSON.parse(text) as Head;
+    return Array.isArray(head) && head[1] > 0 ? head : null;
+  } catch {
+    return null;
+  }
 }

@@ -88,10 +88,20 @@ describe('a text without a head', () => {
     expect(await pay(page())).toEqual(['done', 'kept']);
   });
 
-  it('that is none of ours is unreadable until it is given up, and stops nothing then', async () => {
+  // F134: some read as JSON, and are no head all the same.
+  it.each([
+    ['rubbish'],
+    [''],
+    ['12'],
+    ['null\n'],
+    ['{}\n{}'],
+    ['[1]\nx'],
+    ['["a"]\n'],
+    ['["a", "b"]\n{"v":1}'],
+  ])('that is none of ours (%j) is unreadable until it is given up, and stops nothing then', async (text) => {
     await pay(page());
     browser.local.texts.clear();
-    browser.indexed.texts.set(payName(), 'rubbish');
+    browser.indexed.texts.set(payName(), text);
     const next = page();
     expect(await pay(next)).toEqual(['unknown', 'unreadable']);
     expect(await discard(next)).toBe(true);
@@ -270,7 +280,11 @@ async function told<Value>(promise: Promise<Value>): Promise<Value> {
   const ended = new AbortController();
   const end = (): void => ended.abort();
   promise.then(end, end);
-  for (let turn = 0; turn < 2_000 && !ended.signal.aborted; turn++) await vi.advanceTimersByTimeAsync(10);
+  while (!ended.signal.aborted) {
+    await vi.advanceTimersByTimeAsync(10);
+    // Digests are made beside this thread, and take the machine's own time.
+    await new Promise((resolve) => void setImmediate(resolve));
+  }
   return promise;
 }
 
