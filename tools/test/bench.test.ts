@@ -12,7 +12,7 @@ interface Report {
   readonly faults: readonly string[];
 }
 
-const SHORT = ['--connections', '4', '--rounds', '1', '--seconds', '0.2', '--json'];
+const SHORT = ['--connections', '4', '--rounds', '1', '--seconds', '1', '--json'];
 
 async function bench(...flags: readonly string[]): Promise<{ code: number; report: Report }> {
   const args = [join(ROOT, 'bench/run.mjs'), ...flags, ...SHORT];
