@@ -36,7 +36,8 @@ export async function overHttp({ name, profile, ...options }, database) {
     execArgv,
   });
   const client = fork(path('client.mjs'), [], { env });
-  const { port } = await heard(server);
+  const [ofServer, ofClient] = [messagesOf(server), messagesOf(client)];
+  const { port } = await ofServer();
   /** @type {string[] | null} */
   let keys = null;
   let warm = false;
@@ -48,7 +49,7 @@ export async function overHttp({ name, profile, ...options }, database) {
     const read = () => [...pids.map(cpuUs), database.cpuUs()];
     client.send({ port, connections: 1, seconds: 1, warmSeconds: 0, keys, again: false, ...order });
     for (;;) {
-      const message = await heard(client);
+      const message = await ofClient();
       if (message.kind === 'begin') before = read();
       else if (message.kind === 'end') after = read();
       else return { ...message, spent: before.map((us, i) => (after[i] ?? 0) - us) };
@@ -57,7 +58,7 @@ export async function overHttp({ name, profile, ...options }, database) {
 
   async function counts() {
     server.send('counts');
-    return heard(server);
+    return ofServer();
   }
 
   /** Keys that have been answered, for replays. */
@@ -110,17 +111,32 @@ export async function overHttp({ name, profile, ...options }, database) {
 }
 
 /**
- * The next message; a process that ends instead is an error.
+ * What gives the next message of a process; one that ends instead is an error. All are kept from the first on: two that come at once would
+ * be told before anybody waits for the second.
  * @param {import('node:child_process').ChildProcess} child
- * @returns {Promise<any>}
+ * @returns {() => Promise<any>}
  */
-function heard(child) {
-  return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error('A process of the benchmark has ended.'));
-    child.once('exit', ended);
-    child.once('message', (message) => {
-      child.off('exit', ended);
-      resolve(message);
-    });
+function messagesOf(child) {
+  /** @type {unknown[]} */
+  const come = [];
+  let isOver = false;
+  /** @type {(() => void) | null} */
+  let told = null;
+  child.on('message', (message) => {
+    come.push(message);
+    told?.();
   });
+  child.once('exit', () => {
+    isOver = true;
+    told?.();
+  });
+  return async () => {
+    while (come.length === 0) {
+      if (isOver) throw new Error('A process of the benchmark has ended.');
+      await new Promise((resolve) => {
+        told = () => resolve(undefined);
+      });
+    }
+    return come.shift();
+  };
 }
