@@ -111,6 +111,15 @@ export const fuzz = [
     breaks: 'A retry has lost the trailers of the first answer.',
   },
   {
+    name: 'fuzz-refused-head-leaves-its-length',
+    file: 'http-node/head.ts',
+    find: '  c.declared = undefined;\n',
+    put: '',
+    tests: ['http-node/capture-node.test.ts'],
+    only: 'leaves no length behind',
+    breaks: 'The length of a head that was refused counts for the next one, whose trailers are refused.',
+  },
+  {
     name: 'fuzz-head-after-a-header-was-taken-away',
     file: 'http-node/head.ts',
     find: 'c.ending || hasHadHeaders(res)',

@@ -83,10 +83,13 @@ export function isRemoved(res: ServerResponse, name: 'content-length' | 'transfe
  */
 export function hasHadHeaders(res: ServerResponse): boolean {
   if (res.getHeaderNames().length > 0) return true;
-  const held = Object.getOwnPropertySymbols(res).find(({ description }) => description === 'kOutHeaders');
-  const headers = held === undefined ? null : (res as unknown as Record<symbol, unknown>)[held];
+  // Looked for once: it is the same of every response.
+  outHeaders ??= Object.getOwnPropertySymbols(res).find(({ description }) => description === 'kOutHeaders');
+  const headers = outHeaders && (res as unknown as Record<symbol, unknown>)[outHeaders];
   return headers !== null && headers !== undefined;
 }
+
+let outHeaders: symbol | undefined;
 
 /** Exchanges the shared listener that the package `on-finished` keeps on a response. */
 export function swapOnFinished(res: ServerResponse, listener: unknown): unknown {

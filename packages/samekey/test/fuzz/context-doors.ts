@@ -185,6 +185,7 @@ export const lambdaFuzz: FuzzDoor = {
 export const nextFuzz: FuzzDoor = {
   name: 'next',
   speech: FETCH_SPEECH,
+  unsaidStatus: null,
   isByteTrue: false,
   hearsThrows: true,
   serve(samekey, routes, answers) {

@@ -59,6 +59,7 @@ export async function fetched(answers: Answers, request: Request): Promise<Respo
 export const fetchFuzz: FuzzDoor = {
   name: 'fetch',
   speech: FETCH_SPEECH,
+  unsaidStatus: null,
   isByteTrue: false,
   hearsThrows: true,
   serve(samekey, routes, answers) {
@@ -127,6 +128,7 @@ async function listenHono(app: Hono): Promise<Served> {
 export const honoFuzz: FuzzDoor = {
   name: 'hono',
   speech: FETCH_SPEECH,
+  unsaidStatus: null,
   isByteTrue: false,
   hearsThrows: false,
   typesEmptyBodies: 'text/plain; charset=UTF-8',
@@ -137,6 +139,7 @@ export const honoFuzz: FuzzDoor = {
 export const honoFetchFuzz: FuzzDoor = {
   name: 'hono-fetch',
   speech: FETCH_SPEECH,
+  unsaidStatus: null,
   isByteTrue: false,
   hearsThrows: false,
   serve: (samekey, routes, answers) => {

@@ -40,6 +40,8 @@ const FAILED_ONCE: Readonly<Record<string, readonly number[]>> = {
   koa: [181_174, 181_304, 181_501, 182_301, 183_481, 189_968, 192_552, 193_861, 196_151],
   koa2: [181_174, 186_553, 192_552],
   lambda: [182_605, 183_101],
+  node: [185_994, 195_519, 198_682],
+  fetch: [185_570],
 };
 
 async function failedOnce(door: FuzzDoor, seeds: readonly number[]): Promise<readonly string[]> {

@@ -129,6 +129,23 @@ describe('What Node refuses is refused with its code, and the handler may try ag
   });
 });
 
+// Node itself keeps it, and sends it before a body that does not fit.
+test('A head that was refused leaves no length behind: the next one may have trailers', async () => {
+  const bytes = await held((res) => {
+    expect(code(() => res.writeHead(200, { 'Content-Length': '64', 'X-A': 'a\nb' }))).toBe(
+      'ERR_INVALID_CHAR',
+    );
+    res.writeHead(201, { Trailer: 'X-T' });
+    res.write('abc');
+    res.addTrailers({ 'X-T': '1' });
+    res.end();
+  });
+  const text = Buffer.from(bytes).toString();
+  expect(text).toContain('Transfer-Encoding: chunked');
+  expect(text).not.toContain('Content-Length');
+  expect(text).toMatch(/\r\n\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n$/);
+});
+
 test('Interim answers pass at once and are not recorded', async () => {
   const server = await captured(
     (_req, res) => {

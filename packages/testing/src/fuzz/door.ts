@@ -48,8 +48,8 @@ export interface FuzzDoor {
   readonly emptyStatuses?: readonly number[];
   /** Statuses that it answers at once, whatever body it was given: a stream that breaks off then breaks nothing. */
   readonly dropsBodiesOf?: readonly number[];
-  /** The status that a response has before anybody has said one; default 200, as Node has it. */
-  readonly unsaidStatus?: number;
+  /** The status that a response has before anybody has said one; default 200, as Node has it. Null: it is always said. */
+  readonly unsaidStatus?: number | null;
   /** The type that its server gives to a body, also an empty one, whose answer names none; retries of those have none. */
   readonly typesEmptyBodies?: string;
   /**

@@ -147,7 +147,8 @@ function isBroken({ door, plan }: Round, { end }: Run, plain: SeenAnswer | undef
 
 /** The status that was given before the break; null: none, or none that anybody could tell from what stands there. */
 function brokenAt({ door, plan }: Round, { status }: Run, plain: SeenAnswer | undefined): number | null {
-  const isUnsaid = plan.kind === 'value' && plain === undefined && status === (door.unsaidStatus ?? 200);
+  const { unsaidStatus = 200 } = door;
+  const isUnsaid = plan.kind === 'value' && plain === undefined && status === unsaidStatus;
   return isUnsaid && bodyOf(plan).length === 0 ? null : status;
 }
 
