@@ -4,14 +4,13 @@
  * machine disturbs last. The aim: no door above 1.3 times Express's.
  */
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createSamekey } from 'samekey';
 import { memoryStore } from 'samekey/stores/memory';
 import { BODY } from './body.mjs';
 import { DOORS } from './door-servers.mjs';
+import { inMemory, nextKey } from './in-memory.mjs';
 import { median } from './table.mjs';
 
 const { values } = parseArgs({
@@ -28,80 +27,8 @@ const REQUESTS = 1_500;
 const CONNECTIONS = 16;
 /** Until the compiler has seen everything. */
 const WARM_UP = 5;
+const LOAD = { requests: REQUESTS, connections: CONNECTIONS };
 const AIM = 1.3;
-
-let keys = 0;
-const nextKey = () => `00000000-0000-4000-8000-${String(keys++).padStart(12, '0')}`;
-
-/** A client's end of a connection that sends the next request when the last was answered. */
-class Connection extends Duplex {
-  // What a server asks of a socket.
-  setNoDelay = () => this;
-  setKeepAlive = () => this;
-  setTimeout = () => this;
-  destroySoon = () => this.destroy();
-  /** @param {() => string | null} next the next request; null: none is left */
-  constructor(next) {
-    super();
-    this.next = next;
-  }
-  /** @override */
-  _read() {}
-  /** @override @param {Buffer} chunk @param {string} _encoding @param {() => void} done */
-  _write(chunk, _encoding, done) {
-    this.hear(chunk);
-    done();
-  }
-  /** @override @param {readonly { chunk: Buffer }[]} chunks @param {() => void} done */
-  _writev(chunks, done) {
-    for (const { chunk } of chunks) this.hear(chunk);
-    done();
-  }
-  /** @param {Buffer} chunk */
-  hear(chunk) {
-    const text = chunk.toString('latin1');
-    if (text.startsWith('HTTP/1.1 ') && !/^HTTP\/1.1 20[01]/.test(text)) throw new Error(text);
-    if (text.endsWith('}') || text.endsWith('\r\n0\r\n\r\n')) setImmediate(() => this.ask());
-  }
-  ask() {
-    const request = this.next();
-    if (request !== null) this.push(request);
-  }
-}
-
-/** Until a round begins. */
-function nobody() {}
-
-/**
- * Sends so many requests over connections to a listener.
- * @param {import('./door-servers.mjs').Listener} listener
- * @param {string} body
- */
-function overHttp(listener, body) {
-  let left = 0;
-  let busy = 0;
-  let finished = nobody;
-  const next = () => {
-    if (left-- > 0) return `${head}Idempotency-Key: "${nextKey()}"\r\n\r\n${body}`;
-    if (--busy === 0) finished();
-    return null;
-  };
-  const lines = [
-    'POST /orders HTTP/1.1',
-    'Host: 127.0.0.1',
-    'Content-Type: application/json',
-    'Accept: application/json',
-  ];
-  const head = [...lines, `Content-Length: ${body.length}`, ''].join('\r\n');
-  const server = createServer((req, res) => void listener(req, res));
-  const connections = Array.from({ length: CONNECTIONS }, () => new Connection(next));
-  for (const connection of connections) server.emit('connection', connection);
-  return () =>
-    new Promise((resolve) => {
-      [left, busy, finished] = [REQUESTS, CONNECTIONS, () => resolve(undefined)];
-      for (const connection of connections) connection.ask();
-    });
-}
 
 /** The same of a door that is called. @param {(key: string) => Promise<unknown>} call */
 function byCalls(call) {
@@ -119,7 +46,8 @@ async function measure(name, isBare) {
   if (open === undefined)
     throw new Error(`There is no door ${name}: there are ${Object.keys(DOORS).join(', ')}.`);
   const opened = await open(isBare ? null : createSamekey({ store: memoryStore() }));
-  const round = 'call' in opened ? byCalls(opened.call) : overHttp(opened.listener, opened.body ?? BODY);
+  const round =
+    'call' in opened ? byCalls(opened.call) : inMemory(opened.listener, opened.body ?? BODY, LOAD);
   /** @type {number[]} */
   const seen = [];
   for (let i = -WARM_UP; i < Number(values.rounds); i++) {

@@ -5,12 +5,11 @@
  * checkout that is built, and measures it in turns with this one.
  */
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import { Duplex } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import express from 'express';
 import { BODY } from './body.mjs';
+import { inMemory } from './in-memory.mjs';
 import { median } from './table.mjs';
 
 const { values } = parseArgs({
@@ -27,9 +26,6 @@ const { values } = parseArgs({
 const REQUESTS = 2_000;
 /** Until the compiler has seen everything. */
 const WARM_UP = 6;
-
-/** Until a round begins. */
-function nobody() {}
 
 /** The rounds of one contender, in µs per request. @param {string} module */
 async function measure(module) {
@@ -51,60 +47,13 @@ async function measure(module) {
     app.post('/orders', ...contender.express(express));
     listener = app;
   }
-  const server = createServer((req, res) => void listener(req, res));
-  let keys = 0;
-  let left = 0;
-  let busy = 0;
-  let finished = nobody;
-
-  /** A client's end of a connection that sends the next request when the last was answered. */
-  class Connection extends Duplex {
-    // What a server asks of a socket.
-    setNoDelay = () => this;
-    setKeepAlive = () => this;
-    setTimeout = () => this;
-    destroySoon = () => this.destroy();
-    /** @override */
-    _read() {}
-    /** @override @param {Buffer} chunk @param {string} _encoding @param {() => void} done */
-    _write(chunk, _encoding, done) {
-      this.hear(chunk);
-      done();
-    }
-    /** @override @param {readonly { chunk: Buffer }[]} chunks @param {() => void} done */
-    _writev(chunks, done) {
-      for (const { chunk } of chunks) this.hear(chunk);
-      done();
-    }
-    /** @param {Buffer} chunk */
-    hear(chunk) {
-      const text = chunk.toString('latin1');
-      if (text.startsWith('HTTP/1.1 ') && !text.startsWith('HTTP/1.1 201')) throw new Error(text);
-      if (text.endsWith('}')) setImmediate(() => this.next());
-    }
-    next() {
-      if (left-- > 0) {
-        const key = `00000000-0000-4000-8000-${String(keys++).padStart(12, '0')}`;
-        this.push(
-          `POST /orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n` +
-            `Idempotency-Key: "${key}"\r\n\r\n${BODY}`,
-        );
-      } else if (--busy === 0) finished();
-    }
-  }
-
-  const connections = Array.from({ length: Number(values.connections) }, () => new Connection());
-  for (const connection of connections) server.emit('connection', connection);
+  const load = { requests: REQUESTS, connections: Number(values.connections) };
+  const send = inMemory(listener, BODY, load);
   /** @type {number[]} */
   const seen = [];
   for (let round = -WARM_UP; round < Number(values.rounds); round++) {
     const before = process.cpuUsage();
-    await new Promise((resolve) => {
-      left = REQUESTS;
-      busy = connections.length;
-      finished = () => resolve(undefined);
-      for (const connection of connections) connection.next();
-    });
+    await send();
     const { user, system } = process.cpuUsage(before);
     if (round >= 0) seen.push((user + system) / REQUESTS);
   }
