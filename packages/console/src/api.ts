@@ -16,7 +16,7 @@ export interface Id {
 interface Seen {
   readonly claimId: string;
   readonly attempt: number;
-  /** Of what is to be forgotten: refused where it ended otherwise by now; default: any. */
+  /** Needed of what is to be forgotten: refused where it ended otherwise by now. */
   readonly state?: string;
 }
 

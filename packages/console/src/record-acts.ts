@@ -39,12 +39,13 @@ export function readAct(body: Readonly<Record<string, unknown>>): ReadAct {
     throw new ConsoleFault(400, 'bad-request', 'act is settle, reopen or forget.');
   if (typeof scope !== 'string' || typeof key !== 'string')
     throw new ConsoleFault(400, 'bad-request', 'scope and key name the record.');
-  const { claimId, attempt } = (seen ?? {}) as Partial<Record<string, unknown>>;
-  if (typeof claimId !== 'string' || typeof attempt !== 'number')
+  const { claimId, attempt, state } = (seen ?? {}) as Partial<Record<string, unknown>>;
+  const isWhole = what !== 'forget' || typeof state === 'string';
+  if (typeof claimId !== 'string' || typeof attempt !== 'number' || !isWhole)
     throw new ConsoleFault(
       400,
       'bad-request',
-      'seen (claimId, attempt, perhaps state) says which record was looked at.',
+      'seen (claimId, attempt, and to forget it state) says which record was looked at.',
     );
   const { response } = body;
   if (response !== undefined && response !== null && !isResponse(response))

@@ -67,7 +67,12 @@ export async function checkJob(store: StoreOfConsole, actor: string, { request }
 
 /** The act on no record there is. */
 function sample(request: Body): ReadAct {
-  return readAct({ ...request, scope: 'any', key: 'any', seen: { claimId: 'any', attempt: 0 } });
+  return readAct({
+    ...request,
+    scope: 'any',
+    key: 'any',
+    seen: { claimId: 'any', attempt: 0, state: 'any' },
+  });
 }
 
 /** The work of a job. */

@@ -42,8 +42,8 @@ for (const kind of kinds()) {
       return record;
     }
     async function idOf(key: string) {
-      const { scope, claimId, attempt } = await recordOf(key);
-      return { scope, key, seen: { claimId, attempt } };
+      const { scope, claimId, attempt, state } = await recordOf(key);
+      return { scope, key, seen: { claimId, attempt, state } };
     }
     const auditOf = async (key: string) => {
       const { scope } = await recordOf(key);
@@ -138,6 +138,13 @@ for (const kind of kinds()) {
       await request(app, 'k-done', 201);
       const asked = { ...(await idOf('k-done')), act: 'forget' };
       expect((await all.ask('preview', asked)).body.lines.join(' ')).toContain('ITS EFFECT HAS HAPPENED');
+      const { claimId, attempt } = asked.seen;
+      const before = await recordOf('k-done');
+      // A page on which it had failed, and one that does not say what it shows.
+      const failed = { ...asked, seen: { claimId, attempt, state: 'failed' }, reason: 'a test key' };
+      expect((await all.ask('act', failed)).body).toMatchObject({ kind: 'refused', because: 'changed' });
+      expect((await all.ask('act', { ...failed, seen: { claimId, attempt } })).status).toBe(400);
+      expect(await recordOf('k-done')).toEqual(before);
       expect((await all.ask('act', { ...asked, reason: 'a test key' })).body.kind).toBe('applied');
     });
 

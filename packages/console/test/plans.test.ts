@@ -87,7 +87,7 @@ for (const source of MANY === undefined ? availablePostgres() : [anyPostgres()])
     }
     async function rowOf(key: string) {
       const { rows } = (await served.ask('records', { caller: 'acme/c1', key })).body;
-      return rows[0] as { scope: string; key: string; claimId: string; attempt: number };
+      return rows[0] as { scope: string; key: string; claimId: string; attempt: number; state: string };
     }
 
     /** Asks as often as a plan takes to settle, and looks at what was sent. */
@@ -184,8 +184,8 @@ for (const source of MANY === undefined ? availablePostgres() : [anyPostgres()])
         const bodies: object[] = [];
         for (let i = 0; i < TIMES; i += 1) {
           await request(`plan-${act.act}-${i}`, status);
-          const { scope, key, claimId, attempt } = await rowOf(`plan-${act.act}-${i}`);
-          bodies.push({ ...act, scope, key, seen: { claimId, attempt }, reason: 'why' });
+          const { scope, key, claimId, attempt, state } = await rowOf(`plan-${act.act}-${i}`);
+          bodies.push({ ...act, scope, key, seen: { claimId, attempt, state }, reason: 'why' });
         }
         expectIndexes(await planned('preview', bodies));
         expectIndexes(await planned('act', bodies));

@@ -52,12 +52,15 @@ interface ActWords {
   readonly notProven?: string;
 }
 
+/** What was said, of the record that was shown: what has become of it since is not what the person agreed to. */
+type Given = Pick<Act, 'reason'> & { readonly seen: SamekeyRecord };
+
 /** Finds one record, asks, acts, and tells what became of it. */
 export async function actOnRecord(
   key: string | undefined,
   flags: ActFlags & RecordFlags,
   words: ActWords,
-  act: (target: Target, record: SamekeyRecord, given: Act) => Promise<ActResult>,
+  act: (target: Target, record: SamekeyRecord, given: Given) => Promise<ActResult>,
 ): Promise<void> {
   await onTarget(flags, actorOf(flags), async (target) => {
     const record = await findRecord(target.operator, key, flags);
@@ -68,8 +71,7 @@ export async function actOnRecord(
       flags,
       `${keyShown(record, false)} of ${record.operation}, ${age} old: ${record.state}${why === null ? '' : ` (${why})`}.\n${words.question(record)} in ${target.shown}?`,
     );
-    const { claimId, attempt } = record;
-    const result = await act(target, record, { reason: flags.reason, seen: { claimId, attempt } });
+    const result = await act(target, record, { reason: flags.reason, seen: record });
     tell(target, flags, result, record, words, now);
   });
 }

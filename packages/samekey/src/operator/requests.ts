@@ -28,18 +28,12 @@ import type { MessageListRequest } from '../store/message.ts';
 import type { ListRequest } from '../store/store.ts';
 import type { NoEffectBecause } from './no-effect-by-hand.ts';
 
-/** What somebody looked at before an act. A whole record is one. */
-interface Seen extends Fence {
-  /** Of what is to be forgotten; refused where it ended otherwise by now, under the same fence. Default: any. */
-  readonly state?: State;
-}
-
 /** What every act by hand names. */
 export interface Act {
   /** For people and the audit: why. 1 to 1,000 characters, no personal data: it outlives the record. */
   readonly reason: string;
   /** Only if the record still is what was seen with this; default: what is found when the act begins. */
-  readonly seen?: Seen;
+  readonly seen?: Fence;
 }
 
 /** How an outcome that nobody knew is decided. */
@@ -74,8 +68,16 @@ export interface Reopening extends Act {
   readonly effect?: 'none';
 }
 
+/** What somebody looked at before it is forgotten. A whole record is one. */
+interface Seen extends Fence {
+  /** It may have ended otherwise since, under the same fence: a finish came late. */
+  readonly state: State;
+}
+
 /** How a record is dropped. */
 export interface Forgetting extends Act {
+  /** Only if the record still is this; default: what is found when the act begins. */
+  readonly seen?: Seen;
   /**
    * Of an outcome that nobody came to know (`outcome-never-known`), and of an effect that was begun and never ended:
    * that nothing happened. Needed there, and means nothing elsewhere.
@@ -87,17 +89,19 @@ const LIST_LIMIT_MAX = 1_000;
 
 const ID_ROWS = { scope: required(text()), key: required(text()) } satisfies Table<RecordId>;
 
-const SEEN_ROWS = {
-  claimId: required(text()),
-  attempt: required(wholeNumber(0)),
-  state: oneOf(STATES),
-} satisfies Table<Seen>;
+const FENCE_ROWS = { claimId: required(text()), attempt: required(wholeNumber(0)) } satisfies Table<Fence>;
+const SEEN_ROWS = { ...FENCE_ROWS, state: required(oneOf(STATES)) } satisfies Table<Seen>;
 
 /** Why, for the audit; how long it may be is the store's to say. */
 const reason: Row<string, string> = required(text(), 'reason is missing: say why, for the audit.');
 
-/** A whole record may be given too: of it the fence and the state are read. */
-const seen: Row<Seen, undefined> = row((given, path) => {
+/** A whole record may be given too: of it these members are read. */
+const seen: Row<Fence, undefined> = row((given, path) => {
+  const { claimId, attempt } = (given ?? {}) as Partial<Fence>;
+  return nested(FENCE_ROWS).read({ claimId, attempt }, path);
+});
+
+const seenWhole: Row<Seen, undefined> = row((given, path) => {
   const { claimId, attempt, state } = (given ?? {}) as Partial<Seen>;
   return nested(SEEN_ROWS).read({ claimId, attempt, state }, path);
 });
@@ -115,7 +119,7 @@ const SETTLEMENT_ROWS = {
 } satisfies Table<Settlement>;
 
 const REOPENING_ROWS = { reason, seen, effect: noEffect } satisfies Table<Reopening>;
-const FORGETTING_ROWS = { reason, seen, effect: noEffect } satisfies Table<Forgetting>;
+const FORGETTING_ROWS = { reason, seen: seenWhole, effect: noEffect } satisfies Table<Forgetting>;
 
 /** A settlement that was checked. */
 export interface CheckedSettlement extends Omit<Settlement, 'response'> {

@@ -98,7 +98,7 @@ describe('an operator', () => {
     expect(await operator.settle(ID, { to: 'completed', reason: 'late', response: ANSWER, seen })).toEqual(
       refused,
     );
-    expect(await operator.forget(ID, { reason: 'late', seen })).toEqual(refused);
+    expect(await operator.forget(ID, { reason: 'late', seen: record })).toEqual(refused);
     expect(await operator.reopen(ID, { reason: 'late', seen })).toEqual(refused);
     expect(await found(store)).toEqual(before);
     expect(await operator.audit({ acts: ['settle', 'forget', 'reopen'] })).toHaveLength(1);
@@ -282,6 +282,11 @@ describe('an operator', () => {
     ['reopen', (o) => o.reopen(ID, { reason: 'r', efect: 'none' } as never), /Did you mean "effect"/],
     ['reopen', (o) => o.reopen(ID, { reason: 'r', effect: 'no' } as never), /effect is "none"/],
     ['forget', (o) => o.forget(ID, { resaon: 'r' } as never), /Did you mean "reason"/],
+    [
+      'forget',
+      (o) => o.forget(ID, { reason: 'r', seen: { claimId: 'c', attempt: 1 } } as never),
+      /state is missing/,
+    ],
     ['erase', (o) => o.erase('acme', { reason: 'r', limt: 1 } as never), /Did you mean "limit"/],
     ['requeue', (o) => o.requeue(['m'], { reasn: 'r' } as never), /Did you mean "reason"/],
     ['requeue', (o) => o.requeue('m' as never, { reason: 'r' }), /ids of requeue is a list/],
