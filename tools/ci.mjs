@@ -31,6 +31,8 @@ const TOLD_MAX = 600;
 
 /** Of a step that failed and names nothing itself: the end of what it printed. */
 const TAIL_LINES_MAX = 12;
+/** Before each of these lines, which are no failures of their own. */
+const INDENT = '        ';
 
 /** @type {Counts} */
 const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [], died: [] };
@@ -202,7 +204,7 @@ class Tail {
     const lines = stripVTControlCharacters(this.#text)
       .split('\n')
       .filter((line) => line.trim() !== '');
-    return lines.slice(-TAIL_LINES_MAX).map((line) => `  ${line.slice(0, TOLD_MAX)}`);
+    return lines.slice(-TAIL_LINES_MAX).map((line) => INDENT + line.slice(0, TOLD_MAX));
   }
 }
 
@@ -304,7 +306,8 @@ async function main(args) {
     console.log(`${ok ? 'passed' : 'FAILED'}  ${name}  ${seconds.toFixed(1)} s${detail}`);
   }
   // Last, so that whoever sees only the end of the output sees what failed.
-  for (const name of results.flatMap((result) => result.counts.failures)) console.log(`FAILED  ${name}`);
+  for (const name of results.flatMap((result) => result.counts.failures))
+    console.log(name.startsWith(INDENT) ? name : `FAILED  ${name}`);
   const passed = results.reduce((sum, { counts }) => sum + counts.passed, 0);
   const failed = results.reduce((sum, { counts }) => sum + counts.failed, 0);
   console.log(`\n${passed} passed, ${failed} failed`);

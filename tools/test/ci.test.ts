@@ -169,7 +169,7 @@ describe('ci', () => {
       'console.log("one"); console.error("the cause"); process.exitCode = 2',
     ];
     const { failures } = (await runStep({ name: 'x', command: talks, timeMaxMs: MINUTE_MS })).counts;
-    expect(failures).toEqual(expect.arrayContaining(['x ended with 2, and said last:', '  the cause']));
+    expect(failures).toEqual(expect.arrayContaining(['x ended with 2, and said last:', '        the cause']));
   });
 
   it('a step that hangs is ended, with its children, and has failed', async () => {
