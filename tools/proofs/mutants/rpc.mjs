@@ -62,6 +62,15 @@ export const rpc = [
     breaks: 'A call says that its card numbers are redacted, and they are stored.',
   },
   {
+    name: 'call-redact-passes-what-it-cannot-read',
+    file: 'http-call/call-hooks.ts',
+    find: 'const read = form.read(answer.status, valueOf(answer));',
+    put: 'const read = readBack(answer, form);',
+    tests: ['adapters/call-hooks.test.ts'],
+    only: 'stored by nobody who redacts',
+    breaks: 'An answer that redact could not read is stored as it is, with what was to be left out.',
+  },
+  {
     name: 'call-hooks-take-the-value-itself',
     file: 'http-call/call-hooks.ts',
     find: " || !('value' in given))",
@@ -76,7 +85,7 @@ export const rpc = [
     find: 'if (isValueError(error)) return null;',
     put: 'if (isValueError(error)) return { value: undefined };',
     tests: ['adapters/call-hooks.test.ts'],
-    only: 'is of no hook',
+    only: 'stored by nobody who redacts',
     breaks: 'A hook is told that a call had no value whose answer was given by hand and is no JSON.',
   },
   {

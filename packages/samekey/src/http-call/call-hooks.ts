@@ -3,8 +3,8 @@
  * bytes.
  *
  * Invariants: both hooks get a value as a caller gets it: a copy that was read back, which belongs to them · what they
- * give is stored or told as the handler's own value would be · an answer that is no value of a call is not theirs, and
- * stays as it is.
+ * give is stored or told as the handler's own value would be · a navigation has no value, and stays as it is · what
+ * cannot be read is told as it is stored, and is not stored by who redacts.
  */
 
 import { isValueError } from '../core/errors.ts';
@@ -58,7 +58,8 @@ const PLAIN: ValueForm = { read: (_status, value) => ({ value }), write: (_statu
 /** The hook of a route that a call's own stands for. */
 export function redactOf(own: CallRedactFunction, form: ValueForm = PLAIN): RedactFunction {
   return (answer) => {
-    const read = readBack(answer, form);
+    // What cannot be read cannot be redacted: it throws, and nothing is stored.
+    const read = form.read(answer.status, valueOf(answer));
     const given = read === null ? null : own({ status: answer.status, ...read });
     if (given === null || given === undefined) return null;
     const { headers, body } = stored(answer.status, given, form);

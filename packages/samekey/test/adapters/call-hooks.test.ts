@@ -401,11 +401,11 @@ it('two callers at once: who ran it has the whole, and who joined what is stored
     },
   ));
 
-it('an answer that was given over HTTP or by hand, and is no JSON, is of no hook', async () => {
+it('an answer that was given over HTTP or by hand, and is no JSON, is told as it is, and stored by nobody who redacts', async () => {
   const asked: unknown[] = [];
   const hook = (given: unknown): never => void asked.push(given) as never;
   const answer = { status: 200, headers: [], body: new TextEncoder().encode('<p>paid</p>') };
-  expect(redactOf(hook)(answer)).toBe(null);
+  expect(() => redactOf(hook)(answer)).toThrow();
   expect(await replayOf(hook)({ ...answer, key: 'k', attempt: 1, expiresAt: 1 }, null)).toBe(null);
   expect(asked).toEqual([]);
 });
